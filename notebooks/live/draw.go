@@ -43,14 +43,13 @@ func (v view) withPinned(key []figures.LegendEntry) []figures.LegendEntry {
 	return key
 }
 
-// curve plots a number as a function of the step, up to the last step of a run. The function of
-// returns the number for a state of the run.
-func curve(p *figures.Panel, name string, r *trajectory, of func(state) float64, s figures.Style) {
+// curve plots the function valueAt of the states of a run, up to its last step.
+func curve(p *figures.Panel, name string, r *trajectory, valueAt func(state) float64, s figures.Style) {
 	const most = 250 // enough points for a panel of this width
 	var x, y []float64
 	stride := (len(r.states) + most - 1) / most
 	for i := 0; i < len(r.states); i += stride {
-		if f := of(r.states[i]); !math.IsNaN(f) {
+		if f := valueAt(r.states[i]); !math.IsNaN(f) {
 			x, y = append(x, float64(i)), append(y, f)
 		}
 	}
@@ -67,15 +66,15 @@ func (v view) curves(p *figures.Panel, name string, of func(state) float64, s fi
 	curve(p, name, v.run, of, s)
 }
 
-// The method numbers returns numbers for each state of the run and of the pinned run. The argument
-// of is a list of functions, and each function returns one number for a state.
-func (v view) numbers(of ...func(state) float64) (all []float64) {
+// valuesOf returns the values of the given functions, for each state of the run and of the pinned
+// run.
+func (v view) valuesOf(functions ...func(state) float64) (all []float64) {
 	states := v.run.states
 	if v.pinned != nil {
 		states = slices.Concat(states, v.pinned.states)
 	}
 	for _, s := range states {
-		for _, f := range of {
+		for _, f := range functions {
 			all = append(all, f(s))
 		}
 	}
@@ -114,7 +113,7 @@ func (v view) losses(levels ...level) *figures.Panel {
 	curve(p, "train", v.run, train, trainStyle)
 	v.curves(p, "test", test, testStyle)
 	v.curves(p, "CV", cv, cvStyle)
-	seen := v.numbers(train, test, cv)
+	seen := v.valuesOf(train, test, cv)
 	for _, l := range levels {
 		p.HLine(l.name, l.value, l.style)
 		seen = append(seen, l.value)

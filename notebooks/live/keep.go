@@ -32,15 +32,15 @@ type keptRun struct {
 }
 
 func (s *session) keep() *keptSession {
-	k := &keptSession{Values: s.settings.values(), Shown: s.visibleStep, Steps: max(s.run.asked(), s.runSteps), Playing: s.playing}
+	k := &keptSession{Values: s.settings.controlValues(), Shown: s.visibleStep, Steps: max(s.run.asked(), s.runSteps), Playing: s.playing}
 	if s.pinnedRun != nil {
-		k.Pinned = &keptRun{s.pinnedRun.settings.values(), max(s.pinnedRun.lastStep(), s.pinnedSteps)}
+		k.Pinned = &keptRun{s.pinnedRun.settings.controlValues(), max(s.pinnedRun.lastStep(), s.pinnedSteps)}
 	}
 	return k
 }
 
-// restore changes a session to the stored state. Before this, the session must have the paper's
-// settings.
+// restore sets the session s to the stored state k. Before the call, the session must have the
+// paper's settings.
 func (s *session) restore(k *keptSession) {
 	within := func(steps int) int { return min(max(steps, 0), MaxSteps) }
 	s.settings = s.settings.withValues(k.Values)
@@ -56,9 +56,9 @@ func (s *session) restore(k *keptSession) {
 	}
 }
 
-// The function values returns the values of the controls. The keys of the result are the labels of
-// the controls.
-func (s Settings) values() map[string]string {
+// controlValues returns the values of the controls. The keys of the result are the labels of the
+// controls.
+func (s Settings) controlValues() map[string]string {
 	all := map[string]string{}
 	for i, c := range controls[s.Problem] {
 		all[c.Label] = c.Values[s.at[i]]

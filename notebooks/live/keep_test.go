@@ -60,7 +60,7 @@ func TestRestoredMachinesShowTheSame(t *testing.T) {
 
 // A run that has converged is restored as a run that has converged.
 func TestRestoredRunsHaveConverged(t *testing.T) {
-	m := converging(t)
+	m := convergedMachine(t)
 	m.Handle(Event{Kind: Step})
 	back := Restore(Restore(m.Keep()).Keep())
 	defer back.Close()
@@ -160,7 +160,7 @@ func TestServingKeepsTheState(t *testing.T) {
 		defer m.Close()
 		in := newInbox()
 		var kept []string
-		ctx, stop := context.WithTimeout(t.Context(), 5*patience)
+		ctx, stop := context.WithTimeout(t.Context(), 5*patienceTime)
 		defer stop()
 		s := newServer(m, in, func(text string) {
 			if strings.HasPrefix(text, "ping ") {

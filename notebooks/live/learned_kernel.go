@@ -185,7 +185,7 @@ func (v view) accuracies(bayes float64) *figures.Panel {
 	p.HLine("Bayes", bayes, bayesStyle)
 	curve(p, "train", v.run, train, trainStyle)
 	v.curves(p, "test", test, testStyle)
-	low := min(.4, slices.Min(v.numbers(train, test)))
+	low := min(.4, slices.Min(v.valuesOf(train, test)))
 	v.axes(p, low, 1.02)
 	return p
 }

@@ -255,10 +255,10 @@ func TestRunsEnd(t *testing.T) {
 	}
 }
 
-// The function converging returns a machine whose run has converged at the first point. The
-// penalties are so large that all coefficients of the elastic net are zero. The CV loss then does
-// not depend on the penalties.
-func converging(t *testing.T) *Machine {
+// convergedMachine returns a machine whose run has converged at the first point. The penalties are
+// so large that all coefficients of the elastic net are zero. The CV loss then does not depend on
+// the penalties.
+func convergedMachine(t *testing.T) *Machine {
 	m := quick(t, ElasticNet, 0)
 	for field, at := range map[string]int{"StartLambda1": 8, "StartLambda2": 8, "Train": 4, "Noise": 1, "Informative": 9, "P": 4, "StepSize": 8, "Seed": 1} {
 		m.Handle(Event{Kind: Set, Control: control(t, ElasticNet, field), Value: at})
@@ -267,7 +267,7 @@ func converging(t *testing.T) *Machine {
 }
 
 func TestConvergedRunsEnd(t *testing.T) {
-	m := converging(t)
+	m := convergedMachine(t)
 	m.Handle(Event{Kind: Play})
 	for range 3 {
 		m.Tick()
@@ -304,9 +304,9 @@ func TestFailuresAreReported(t *testing.T) {
 	}
 }
 
-// If no run starts with the settings, the picture does not change, and there is a message. A
-// preview and an exact run both try these settings again, because one of the two may fail while the
-// other does not.
+// If no run can start with new settings, the picture does not change, and there is a message. A
+// preview and an exact run both try these settings, because one of the two may fail while the other
+// does not.
 func TestSettingsThatFail(t *testing.T) {
 	m := quick(t, Rings, 0)
 	var where []Event

@@ -9,7 +9,7 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// newRun prepares a run. If the settings are invalid, the field err of the run is the error.
+// newRun prepares a run. If the settings are invalid, it sets the field err of the run.
 func newRun(s Settings, coarse bool) *trajectory {
 	r := &trajectory{settings: s, isPreview: coarse, stop: func() {}}
 	if r.trial, r.err = newTrial(s, coarse); r.err == nil {

@@ -41,7 +41,7 @@ const (
 // frame is a message to all pages.
 type frame struct {
 	Number int `json:"number"`
-	// Answers maps each page to a Seq: the Seq of the page's newest event that has taken effect.
+	// Answers maps each page to the Seq of the page's newest event that has taken effect.
 	Answers map[string]int64 `json:"answers"`
 	// Done is true if the picture is complete: all states that the events require are computed, and
 	// the picture is not a preview.
@@ -125,15 +125,15 @@ const (
 	// sliceTime. It shows the progress of the run at intervals of showTime.
 	sliceTime = 20 * time.Millisecond
 	showTime  = 200 * time.Millisecond
-	// If a page has not drawn a frame for the time patience, the server assumes that the page is
-	// hidden.
-	patience = time.Second
-	// pingTime is the interval between pings. If a page has sent nothing for the time absence, the
-	// server assumes that the page is gone. If the reader has left a page, the server assumes after
-	// returnTime that the page is gone.
-	pingTime   = 1500 * time.Millisecond
-	absence    = 30 * time.Second
-	returnTime = 8 * time.Second
+	// If a page has not drawn a frame for the time patienceTime, the server assumes that the page
+	// is hidden.
+	patienceTime = time.Second
+	// pingTime is the interval between pings. If a page has sent nothing for the time absenceTime,
+	// the server assumes that the page is gone. If the reader has left the page, this time is only
+	// returnTime.
+	pingTime    = 1500 * time.Millisecond
+	absenceTime = 30 * time.Second
+	returnTime  = 8 * time.Second
 )
 
 // server serves a machine to the pages that show its cell.
@@ -181,7 +181,7 @@ func (s *server) run(ctx context.Context) {
 		if s.deserted() {
 			return
 		}
-		ready := s.seen || time.Since(s.sent) > patience
+		ready := s.seen || time.Since(s.sent) > patienceTime
 		switch {
 		case dirty && !s.caughtUp:
 			budget := sliceTime
@@ -198,7 +198,7 @@ func (s *server) run(ctx context.Context) {
 			s.Tick()
 			dirty = true
 		}
-		if time.Since(s.kept) > patience {
+		if time.Since(s.kept) > patienceTime {
 			s.store()
 		}
 		if dirty && ready && (s.caughtUp || s.view().run.isPreview || time.Since(since) > showTime) {
@@ -212,15 +212,14 @@ func (s *server) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-s.in.wake:
-		case <-time.After(patience):
+		case <-time.After(patienceTime):
 		}
 	}
 }
 
-// ping sends pings to the pages until ctx is done, even during a long step. The longer the pages
-// are silent, the fewer pings it sends. GoNB takes seconds for each ping without an answer, and the
-// cell ends only after the last ping. So many pings without an answer would delay the end of the
-// cell.
+// ping sends pings to the pages until ctx is done, even during a long step. GoNB takes seconds for
+// each ping without an answer, and the cell ends only after the last ping. The longer the pages are
+// silent, the rarer are therefore the pings.
 func (s *server) ping(ctx context.Context) {
 	for {
 		silent := time.Since(time.Unix(0, s.heard.Load()))
@@ -235,7 +234,7 @@ func (s *server) ping(ctx context.Context) {
 
 // deserted reports whether no page is left.
 func (s *server) deserted() bool {
-	maps.DeleteFunc(s.pages, func(_ string, heard time.Time) bool { return time.Since(heard) > absence })
+	maps.DeleteFunc(s.pages, func(_ string, heard time.Time) bool { return time.Since(heard) > absenceTime })
 	return len(s.pages) == 0
 }
 
@@ -258,7 +257,7 @@ func (s *server) handle(m message) bool {
 		delete(s.pages, m.Page)
 		return false
 	case hide:
-		s.pages[m.Page] = time.Now().Add(returnTime - absence)
+		s.pages[m.Page] = time.Now().Add(returnTime - absenceTime)
 		return false
 	case hello:
 		s.inform, s.seen = true, true

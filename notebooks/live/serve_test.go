@@ -18,9 +18,8 @@ type fakePage struct {
 	name   string
 	frames chan frame
 	seq    int64
-	// The field seen holds the last frame that the page drew. If this frame came without problems
-	// or controls, seen has the problems or controls of an earlier frame: the last frame that had
-	// them.
+	// seen is the last frame that the page drew. If this frame came without problems or controls,
+	// seen has the problems or controls of an earlier frame.
 	seen frame
 }
 
@@ -134,13 +133,13 @@ func TestServing(t *testing.T) {
 	}
 }
 
-// A page that does not draw receives one frame. It then receives at most one frame each time that
-// the time for drawing has passed.
+// A page that does not draw receives one frame. After each further period of patienceTime, it
+// receives at most one more frame.
 func TestServingWaitsForThePage(t *testing.T) {
 	for _, c := range []struct {
 		waits       time.Duration
 		least, most int
-	}{{patience / 2, 1, 1}, {20 * patience, 2, 21}} {
+	}{{patienceTime / 2, 1, 1}, {20 * patienceTime, 2, 21}} {
 		synctest.Test(t, func(t *testing.T) { // so that computation takes no time
 			in := newInbox()
 			var frames []string
@@ -188,27 +187,27 @@ func TestServingEndsWithTheLastPage(t *testing.T) {
 		ends    time.Duration
 	}{
 		{"the second page stays", func(now time.Duration) []string {
-			if now > 10*absence {
+			if now > 10*absenceTime {
 				return nil
 			}
 			return []string{`[{"kind":"here","page":"b"}]`}
-		}, 11 * absence},
+		}, 11 * absenceTime},
 		{"the second page is loaded again and does not come back", func(now time.Duration) []string {
-			if now < 2*absence {
+			if now < 2*absenceTime {
 				return []string{`[{"kind":"here","page":"b"}]`}
 			}
-			if now < 2*absence+pingTime {
+			if now < 2*absenceTime+pingTime {
 				return []string{`[{"kind":"hide","page":"b"}]`}
 			}
 			return nil
-		}, 2*absence + returnTime},
-		{"both pages are silent", func(time.Duration) []string { return nil }, absence},
+		}, 2*absenceTime + returnTime},
+		{"both pages are silent", func(time.Duration) []string { return nil }, absenceTime},
 		{"the second page leaves too", func(now time.Duration) []string {
-			if now < 2*absence {
+			if now < 2*absenceTime {
 				return []string{`[{"kind":"here","page":"b"}]`}
 			}
 			return []string{`[{"kind":"leave","page":"b"}]`}
-		}, 2 * absence},
+		}, 2 * absenceTime},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

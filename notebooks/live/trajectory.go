@@ -58,7 +58,7 @@ type view struct {
 	shown  int         // at most run.lastStep()
 	pinned *trajectory // nil: none
 	// pinnedName is the name of the pinned run in the key. The titles of the large panels begin
-	// with prefix. Both texts may be empty.
+	// with the text prefix. Both may be empty.
 	pinnedName, prefix string
 }
 
@@ -93,9 +93,9 @@ func (r *trajectory) extend() bool {
 // lastStep returns the number of steps taken. It returns −1 before the first state.
 func (r *trajectory) lastStep() int { return len(r.states) - 1 }
 
-// asked returns the number of requested steps. If the run has ended, asked returns the number of
-// its steps plus one. When the run is computed again, the additional step shows that the run ends
-// at the same step.
+// asked returns the number of steps to request when the run is computed again. If the run has
+// ended, this is the number of its steps plus one. The additional step shows that the run ends at
+// the same step.
 func (r *trajectory) asked() int {
 	if r.hasConverged || r.err != nil {
 		return len(r.states)
@@ -103,8 +103,8 @@ func (r *trajectory) asked() int {
 	return r.lastStep()
 }
 
-// A preview uses a share of 1/coarseSplits of the splits, but at least minSplits splits. It uses a
-// share of 1/coarseTest of the test examples.
+// A preview uses 1/coarseSplits of the splits, but at least minSplits splits. It uses 1/coarseTest
+// of the test examples.
 const (
 	coarseSplits = 8
 	minSplits    = 8
