@@ -242,10 +242,10 @@ func (f *file) isLocal(id *ast.Ident) bool {
 	return id.Obj != nil && f.ast.Scope.Lookup(id.Name) != id.Obj
 }
 
-// effects sets the effects of an initialiser. If all statements of an init function call functions
-// of the same package, its effects are limited. It may then set the variables that it mentions. It
-// may also set the variables that the called functions mention, directly or through other
-// functions. Any other init function may have any effect, and so may a variable named _.
+// effects sets the effects of an initialiser. The effects of an init function are limited if all
+// its statements call functions of the same package. It may then set the variables that it
+// mentions, and the variables that the called functions mention, directly or through other
+// functions. Any other init function may have any effect. So may a variable named _.
 func (p *parsed) effects(i *declaration) {
 	i.targets = map[string]bool{}
 	seen := map[*declaration]bool{}

@@ -18,10 +18,10 @@ func Experiments(root string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	tracked, git := Tracked(root)
+	tracked, hasGit := Tracked(root)
 	return slices.DeleteFunc(found, func(file string) bool {
 		name := filepath.Base(file)
-		if git {
+		if hasGit {
 			return !slices.Contains(tracked, "notebooks/"+name)
 		}
 		return scratch.MatchString(name)
@@ -31,11 +31,11 @@ func Experiments(root string) ([]string, error) {
 var scratch = regexp.MustCompile(`^Untitled|-Copy\d+\.ipynb$`)
 
 // Tracked returns the files that git tracks, including staged files. The names of the files are
-// relative to root. The result git reports whether git tracks the checkout.
-func Tracked(root string) (names []string, git bool) {
+// relative to root. The result hasGit is true if git tracks the checkout.
+func Tracked(root string) (names []string, hasGit bool) {
 	out, err := exec.Command("git", "-c", "safe.directory="+root, "-C", root, "ls-files", "-z").Output()
 	names = strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
-	// If git does not track go.mod, the repository is not the repository of this project. It
-	// belongs to another project, whose folder contains the checkout.
+	// If git does not track go.mod, the repository belongs to another project, whose folder
+	// contains the checkout.
 	return names, err == nil && slices.Contains(names, "go.mod")
 }

@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// These constants are the names of two files: the record of timings, and the record of draws. Some
-// source contains the name of such a file as a string. The source then depends on this file.
+// These constants are the files with the recorded timings and the recorded draws. Source that
+// contains the name of such a file as a string depends on the file.
 const (
 	timingsFile = "figures/out/timings.json"
 	drawsFile   = "figures/out/draws.csv"
@@ -37,8 +37,8 @@ func (in Inputs) Hash() string {
 }
 
 // Function returns one hash of the inputs of a function or method of this module. The argument
-// title is the function's name as runtime.Func gives it. Function also stores the hash, together
-// with the list of packages.
+// title is the function's name as runtime.Func gives it. If all inputs are in the listing of
+// packages, Function stores the hash together with the listing.
 func (m *Module) Function(title string) (string, error) {
 	if hash := m.listing.Functions[title]; hash != "" {
 		return hash, nil
@@ -161,9 +161,9 @@ func (m *Module) reach() *reach {
 	return &reach{m: m, in: in, linked: map[string]bool{}, visited: map[*declaration]bool{}}
 }
 
-// link adds the inputs that come from the import of a package. The argument at is the import path.
-// These inputs do not depend on the names of the package that are used. If only cells import a
-// module, the module's version is in go.mod.
+// link adds the inputs that come from the import of the package at an import path. They are the
+// same for any import of the package, whichever of its names are used. The version of a module that
+// only cells import is in go.mod, so go.mod is then an input.
 func (r *reach) link(at string) {
 	if r.linked[at] {
 		return

@@ -164,8 +164,9 @@ type goModule struct {
 	Replace                       *goModule
 }
 
-// list runs go list. A module that is replaced by a folder has no version. Its files are then
-// inputs, like the files of this module. The listing then gets a stamp that no later listing has.
+// list runs go list. A module that is replaced by a folder has no version, so its files are inputs,
+// like the files of this module. The stamp of the listing is then "none", which is the stamp of no
+// later listing.
 func list(root string) (l listing, err error) {
 	const fields = "ImportPath,Name,Dir,Module,Imports,GoFiles,SFiles,EmbedFiles"
 	cmd := exec.Command("go", "list", "-deps", "-json="+fields, "./...")
@@ -199,9 +200,9 @@ func list(root string) (l listing, err error) {
 	return l, nil
 }
 
-// describe returns a package with the version of its module. If the module has no version, it
-// returns the package with its files. If the package determines the language or the stamp of the
-// listing l, describe sets it.
+// describe returns the description of a package: the version of its module, or its files if the
+// module has no version. It also sets the fields Language and Stamp of the listing l if they depend
+// on the package.
 func (l *listing) describe(root string, p goPackage) (*listed, error) {
 	known := &listed{Name: p.Name, Imports: p.Imports}
 	source := p.Module

@@ -240,13 +240,14 @@ func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 		{"synth/s.go", "// of all pictures", "", ""},
 		{"figures/rings_test.go", "package figures", "package figures_test", ""},
 		{"figures/xor_never.go", "panic(1)", "panic(2)", ""},
-		// The following cases change functions. If a name is missing or a cell is broken, every
-		// change affects it.
+		// The following cases change functions. The cell gone uses a missing name of package
+		// figures, so it depends on the whole package. The cell broken cannot be parsed, so it
+		// depends on all declarations.
 		{"figures/rings.go", "width * r.Radius", "width + r.Radius", "broken gone rings"},
 		{"figures/rings.go", "Width: red", "Width: red + 1", "broken gone"},
 		{"cvgm/experiment/xor.go", "return 1", "return 2", "RingsParams XORParams all broken gone live rings xor"},
-		// Variables in a group are separate declarations. Constants form one declaration if iota
-		// numbers them.
+		// Variables in a group are separate declarations. Constants in a group with iota are one
+		// declaration.
 		{"figures/rings.go", "width = 2", "width = 3", "broken gone rings"},
 		{"figures/rings.go", "red   = 1", "red = 2", "broken gone"},
 		{"cvgm/experiment/rings.go", "points, noise = 200, 3", "points, noise = 200, 4", "RingsParams all broken gone live rings"},
