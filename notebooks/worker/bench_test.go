@@ -37,7 +37,7 @@ func BenchmarkKeep(b *testing.B) {
 	b.ReportMetric(float64(file.Size())/float64(i), "bytes/cell")
 }
 
-// BenchmarkExchange measures the communication with one other node. In a step, the splits are
+// BenchmarkExchange measures the communication with one other node in a step whose splits are
 // spread over the nodes. The hyperparameters are sent to the node, and a gradient of the same size
 // is sent back. The benchmark uses the loopback interface.
 func BenchmarkExchange(b *testing.B) {

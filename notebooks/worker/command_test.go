@@ -65,8 +65,8 @@ func TestBadFlagsAreRefused(t *testing.T) {
 	}
 }
 
-// If there are records with other parameters under the same key, a worker returns an error, and so
-// does -gather. This is true even if both were written at the same time.
+// If the folder has records of the same key with other parameters, a worker returns an error, and
+// so does -gather.
 func TestOtherParametersAreRefused(t *testing.T) {
 	p := newPlan(t, 2, "elastic_net_seeds", small)
 	runShards(t, p, 0)

@@ -142,9 +142,9 @@ func (s *sweep) describe(all *records) {
 	s.Failed, s.Ended, s.Lost = all.failed, all.ended, all.lostWorkers
 }
 
-// The constant pause is the time between two readings of a folder. A shared folder may list a new
-// file late, so one reading is not enough.
-const pause = 2 * time.Second
+// readPause is the time between two readings of a folder. A shared folder may list a new file late,
+// so one reading is not enough.
+const readPause = 2 * time.Second
 
 // gatherAll gathers the sweeps. A shared folder may list a new file late, so gatherAll reads the
 // records again while cells are missing. It stops after timeout.
@@ -152,8 +152,8 @@ func (p *plan) gatherAll(ctx context.Context, timeout time.Duration) error {
 	var errs []error
 	for _, s := range p.Sweeps {
 		err := s.gather(ctx)
-		for ; err == nil && len(s.Cells.list) > 0 && len(s.Failed) == 0 && timeout > 0 && ctx.Err() == nil; timeout -= pause {
-			time.Sleep(pause)
+		for ; err == nil && len(s.Cells.list) > 0 && len(s.Failed) == 0 && timeout > 0 && ctx.Err() == nil; timeout -= readPause {
+			time.Sleep(readPause)
 			err = s.gather(ctx)
 		}
 		errs = append(errs, err)

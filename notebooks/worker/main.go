@@ -73,8 +73,8 @@ func run() int {
 	return 0
 }
 
-// A task is a run of the worker, as its flags describe it. The run gathers, prints a state, or
-// otherwise computes a shard.
+// A task is the work that the worker's flags describe. It gathers the results, prints a state, or
+// computes a shard.
 type task struct {
 	plan                    *plan
 	shard                   int

@@ -15,16 +15,15 @@ import (
 	"cvgm/notebooks/store"
 )
 
-// These constants are further kinds of records that a worker writes, in addition to the records of
-// cells.
+// These constants are the kinds of a worker's records, in addition to the kind of records of cells.
 const (
 	kindStart  = "start"  // payload: JSON of type started
 	kindFailed = "failed" // payload: JSON of type failure
 	kindEnd    = "end"    // payload: JSON of type ended
 )
 
-// When the cells of the shard are done, the worker cancels the experiment. The cause of this
-// cancellation is errComplete.
+// errComplete is the cause with which a worker cancels the experiment when the cells of the shard
+// are done.
 var errComplete = errors.New("the cells of this shard are done")
 
 // A shardKeeper is an experiment.Keeper that computes the cells of one shard and skips all other
@@ -71,9 +70,9 @@ func (k *shardKeeper) Keep(i int, cell any) {
 	k.last = time.Now()
 }
 
-// progress cancels the experiment when the cells of the shard are done. Without the cells of other
-// shards, the experiment has no result. If a cell has failed, the experiment itself returns the
-// error.
+// progress cancels the experiment when the cells of the shard are done. The experiment has no
+// result then, because the cells of other shards are missing. If a cell has failed, the experiment
+// itself returns the error.
 func (k *shardKeeper) progress(done, total int) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -188,7 +188,7 @@ func TestStoppedWorkerIsNoSuccess(t *testing.T) {
 }
 
 // gatherAll waits for files that a shared folder lists late. Such a file holds records, or a result
-// that another process has gathered.
+// that another process has gathered from them.
 func TestGatherWaitsForLateFiles(t *testing.T) {
 	for _, late := range []string{"records", "result"} {
 		p := newPlan(t, 1, "elastic_net_seeds", small)
@@ -208,7 +208,7 @@ func TestGatherWaitsForLateFiles(t *testing.T) {
 		}
 		shown := make(chan error)
 		go func() {
-			time.Sleep(pause / 2)
+			time.Sleep(readPause / 2)
 			shown <- os.Rename(hidden, place)
 		}()
 		if err := errors.Join(p.gatherAll(t.Context(), time.Minute), p.missingError(), <-shown); err != nil {
@@ -305,7 +305,7 @@ func TestFailedCellsAreNamed(t *testing.T) {
 		looks++
 		return own.Run(ctx, hooks, params)
 	}}
-	if err := p.gatherAll(t.Context(), pause); err != nil || looks != 1 {
+	if err := p.gatherAll(t.Context(), readPause); err != nil || looks != 1 {
 		t.Errorf("%d looks at the records, want 1; error %v", looks, err)
 	}
 	err = p.missingError()
