@@ -17,11 +17,11 @@ const Format = "plain values 1"
 
 var errDamaged = errors.New("its bytes are not those of such a value")
 
-// Encode returns the bytes of a value. Decode reads them. The argument is a pointer to the value,
-// or a pointer to a pointer to the value. The bytes contain no types, so equal values of one type
-// have equal bytes in every process. Interfaces, functions, channels and unexported fields are an
-// error, unless the type of the value is an encoding.BinaryMarshaler. A value must not contain
-// cycles.
+// Encode returns the bytes of a value, for Decode. The argument is a pointer to the value, or a
+// pointer to a pointer to the value. The bytes contain no types, so equal values of one type have
+// equal bytes in every process. For interfaces, functions, channels and unexported fields, Encode
+// returns an error, unless the type of the value is an encoding.BinaryMarshaler. A value must not
+// contain cycles.
 func Encode(from any) ([]byte, error) {
 	v := reflect.ValueOf(from)
 	for v.Kind() == reflect.Pointer && !v.IsNil() {

@@ -47,9 +47,9 @@ func (r Record) line(key string) []byte {
 	return fmt.Appendf(nil, "%s %d %s %s\n", r.Kind, r.Cell, r.sum(key), base64.StdEncoding.EncodeToString(r.Payload))
 }
 
-// parseLine returns the record in a line. The argument line does not include the end of the line.
-// The result intact is true if the record is complete and undamaged.
-func parseLine(key string, line []byte) (r Record, intact bool) {
+// parseLine returns the record in a line, which does not include the end of the line. The result
+// isIntact is true if the record is complete and undamaged.
+func parseLine(key string, line []byte) (r Record, isIntact bool) {
 	parts := strings.Split(string(line), " ")
 	if len(parts) != 4 {
 		return r, false
@@ -82,10 +82,10 @@ func readFile(path, key string, f func(Record) error) error {
 	return nil
 }
 
-// ReadCells returns the payloads of the cells in a folder of records, by the number of the cell. It
-// reads only files whose names begin with prefix. For each record that is not a cell, it calls
-// onOther. Several records of the same cell must have equal bytes. All files must have the
-// parameters params, in JSON. If the folder is missing, there are no cells.
+// ReadCells reads the cells in a folder of records. It returns the payload of each cell, by the
+// number of the cell. It reads only files whose names begin with prefix, and calls onOther for each
+// record that is not a cell. It returns an error if two records of a cell differ, or if a file has
+// other parameters than params, in JSON. If the folder is missing, there are no cells.
 func ReadCells(folder, prefix, key string, params []byte, onOther func(file string, r Record) error) (map[int][]byte, error) {
 	files, err := recordFiles(folder, prefix)
 	if err != nil {
@@ -191,7 +191,7 @@ func NewJournal(folder, prefix, key string, params []byte) (*Journal, error) {
 	return j, nil
 }
 
-// syncEvery is the interval between syncs of the file. If a node fails, at most the cells of one
+// syncEvery is the interval between syncs of the file. If a node fails, the cells of at most one
 // interval are lost and have to be computed again.
 const syncEvery = time.Second
 
