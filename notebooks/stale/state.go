@@ -34,13 +34,13 @@ type state struct {
 	Folder   string   `json:"folder"`
 	Reasons  []string `json:"reasons"` // reasons to run the notebook; there are none if the outputs agree with the inputs
 	// Rewrite is true if only the text outside of the code cells, or the layout of the file, has
-	// changed since the run. The notebook then need not run again. It only has to be written again
-	// in its plain form.
+	// changed since the run. The notebook then need not run again. It only has to be written in its
+	// plain form.
 	Rewrite bool          `json:"rewrite"`
 	Inputs  source.Inputs `json:"inputs"`
-	// Changed lists functions. The last run used their results, but their source has changed since.
-	// A run computes these results again, even if the results of the last run are still in the
-	// store.
+	// Changed lists the functions whose results the last run used, and whose source has changed
+	// since. A run computes these results again, even if the results of the last run are still in
+	// the store.
 	Changed []string `json:"changed"`
 }
 
@@ -201,8 +201,8 @@ func (l *lines) UnmarshalJSON(text []byte) error {
 }
 
 // outputs returns the hashes of the files in the folder of a notebook's outputs, by file name. The
-// argument before is the provenance of the last run. If the outputs of the last run include the
-// notebook, the result includes the notebook, too.
+// argument before is the provenance of the last run. If that run wrote the notebook, the result
+// also has the hash of the notebook.
 func outputs(root, notebook, folder string, before provenance) (map[string]string, error) {
 	found := map[string]string{}
 	add := func(file string) error {
