@@ -8,7 +8,7 @@ import (
 )
 
 // cpuSeconds returns the processor time that this process has used so far. Other processes on the
-// machine hardly change the processor time. They would change the wall-clock time far more.
+// machine affect it much less than the wall-clock time.
 func cpuSeconds() float64 {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

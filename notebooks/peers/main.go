@@ -109,7 +109,7 @@ func main() {
 	rounds := flag.Int("qp", 0, "how often to solve and differentiate each program of FILE")
 	passes := flag.Int("steps", 0, "how often to evaluate the CV loss at each pair of penalties of FILE")
 	flag.Parse()
-	hyper, err := numbers(*values)
+	hyper, err := parseNumbers(*values)
 	m, known := models[*learner]
 	if flag.NArg() != 1 || !known || err != nil {
 		flag.Usage()
@@ -139,9 +139,9 @@ func main() {
 	}
 }
 
-// The function numbers returns the numbers in a text, which are separated by commas. For an empty
-// text it returns nil.
-func numbers(text string) (values []float64, err error) {
+// parseNumbers returns the numbers in a text, which are separated by commas. For an empty text it
+// returns nil.
+func parseNumbers(text string) (values []float64, err error) {
 	if text == "" {
 		return nil, nil
 	}
@@ -175,14 +175,14 @@ func readTable(text io.Reader) (*table.Table, []cvgm.Split, error) {
 }
 
 // evaluated computes the CV loss at the hyperparameters hyper, on the folds of the CSV in text. If
-// the argument gradient is true, it also computes the gradient of the CV loss.
-func (m model) evaluated(text io.Reader, hyper []float64, gradient bool) (*result, error) {
+// withGradient is true, it also computes the gradient of the CV loss.
+func (m model) evaluated(text io.Reader, hyper []float64, withGradient bool) (*result, error) {
 	d, splits, err := read(text)
 	if err != nil {
 		return nil, err
 	}
 	r := &result{Hyper: hyper, Evaluations: 1, Fits: len(splits)}
-	if gradient {
+	if withGradient {
 		r.Gradient = make([]float64, len(hyper))
 	}
 	start := cpuSeconds()

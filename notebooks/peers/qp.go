@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A program is a quadratic program from the file that compare_qp.py writes. It includes a cotangent
-// of its minimiser, the vector with which the derivative is multiplied. Matrices are lists of rows.
+// A program is a quadratic program from the file that compare_qp.py writes. Matrices are lists of
+// rows. CotangentOfZ is the vector by which the derivative of the minimiser is multiplied.
 type program struct {
 	Q, G, A      [][]float64
 	P, H, B      []float64
@@ -23,24 +23,24 @@ type program struct {
 	workspace qpdiff.Workspace
 }
 
-// answers holds the solutions and derivatives of all programs, and two processor times for one
-// program. SolveSeconds is the time of a solution. Seconds is the time of a solution and of its
-// derivative in all data together.
+// answers holds the solutions and derivatives of all programs. SolveSeconds is the processor time
+// of one solution. Seconds is the processor time of one solution and its derivative in all data.
 type answers struct {
 	Z, GradP              [][]float64
 	SolveSeconds, Seconds float64
 }
 
-// differentiateAll first solves the programs in text from scratch, rounds times. Then it solves
-// these programs and differentiates their solutions in all data, rounds times. Before each of these
-// measurements there is one more round, which allocates memory and is not timed.
-func differentiateAll(text io.Reader, rounds int) (*answers, error) {
+// differentiateAll makes two measurements. The first is the time to solve the programs in text from
+// scratch. The second is the time to solve them and to differentiate the solutions in all data.
+// Each measurement consists of numRounds rounds over all programs, after a round that is not timed
+// and allocates memory.
+func differentiateAll(text io.Reader, numRounds int) (*answers, error) {
 	var programs []*program
 	if err := json.NewDecoder(text).Decode(&programs); err != nil {
 		return nil, err
 	}
-	if len(programs) == 0 || rounds < 1 {
-		return nil, fmt.Errorf("peers: %d programs, %d rounds: give at least one of each", len(programs), rounds)
+	if len(programs) == 0 || numRounds < 1 {
+		return nil, fmt.Errorf("peers: %d programs, %d rounds: give at least one of each", len(programs), numRounds)
 	}
 	for _, p := range programs {
 		p.problem = qpdiff.QP{Q: rowsOf(p.Q), P: p.P, G: rowsOf(p.G), H: p.H, A: rowsOf(p.A), B: p.B}
@@ -49,10 +49,10 @@ func differentiateAll(text io.Reader, rounds int) (*answers, error) {
 	}
 	a := new(answers)
 	var err error
-	if a.SolveSeconds, err = secondsEach(programs, rounds, (*program).solve); err != nil {
+	if a.SolveSeconds, err = secondsEach(programs, numRounds, (*program).solve); err != nil {
 		return nil, err
 	}
-	if a.Seconds, err = secondsEach(programs, rounds, (*program).differentiate); err != nil {
+	if a.Seconds, err = secondsEach(programs, numRounds, (*program).differentiate); err != nil {
 		return nil, err
 	}
 	for _, p := range programs {
@@ -62,10 +62,10 @@ func differentiateAll(text io.Reader, rounds int) (*answers, error) {
 }
 
 // secondsEach returns the processor seconds of one call of work. It calls work for each program in
-// turn. It repeats this rounds times, after a first round that is not timed.
-func secondsEach(programs []*program, rounds int, work func(*program) error) (float64, error) {
+// numRounds rounds, after a first round that is not timed.
+func secondsEach(programs []*program, numRounds int, work func(*program) error) (float64, error) {
 	began := 0.0
-	for round := range rounds + 1 {
+	for round := range numRounds + 1 {
 		if round == 1 {
 			began = cpuSeconds()
 		}
@@ -75,7 +75,7 @@ func secondsEach(programs []*program, rounds int, work func(*program) error) (fl
 			}
 		}
 	}
-	return (cpuSeconds() - began) / float64(rounds*len(programs)), nil
+	return (cpuSeconds() - began) / float64(numRounds*len(programs)), nil
 }
 
 func (p *program) solve() error {

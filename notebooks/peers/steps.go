@@ -21,23 +21,23 @@ type steps struct {
 }
 
 // takenSteps holds the CV losses and the gradients at all penalties, and the processor seconds of
-// one step. A warm step starts from the fits of the step before. A cold step starts from no fits.
+// one step. A warm step starts from the fits of the previous step. A cold step starts from no fits.
 type takenSteps struct {
 	Losses                   []float64
 	Gradients                [][]float64
 	WarmSeconds, ColdSeconds float64
 }
 
-// takeSteps takes the steps in text, rounds times with cold starts and rounds times with warm
-// starts. Each time there is one more round before, which is not timed. The time does not include
-// the Gram matrices, which New computes.
-func takeSteps(text io.Reader, rounds int) (*takenSteps, error) {
+// takeSteps measures the steps in text with cold starts, and then with warm starts. Each
+// measurement consists of numRounds rounds over all steps, after a round that is not timed. The
+// time does not include the Gram matrices, which New computes.
+func takeSteps(text io.Reader, numRounds int) (*takenSteps, error) {
 	var s steps
 	if err := json.NewDecoder(text).Decode(&s); err != nil {
 		return nil, err
 	}
-	if len(s.Penalties) == 0 || rounds < 1 {
-		return nil, fmt.Errorf("peers: %d pairs of penalties, %d rounds: give at least one of each", len(s.Penalties), rounds)
+	if len(s.Penalties) == 0 || numRounds < 1 {
+		return nil, fmt.Errorf("peers: %d pairs of penalties, %d rounds: give at least one of each", len(s.Penalties), numRounds)
 	}
 	cv, err := cvgm.New(cvgm.Config{Data: learn.Data{X: rowsOf(s.X), Y: s.Y}, Splits: s.Splits, Loss: cvgm.SquaredError{},
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }, Standardise: true, Centring: cvgm.MeanCentring, Workers: 1})
@@ -48,18 +48,18 @@ func takeSteps(text io.Reader, rounds int) (*takenSteps, error) {
 	for i := range t.Gradients {
 		t.Gradients[i] = make([]float64, len(s.Penalties[i]))
 	}
-	if t.ColdSeconds, err = s.secondsOfStep(cv, t, rounds, true); err != nil {
+	if t.ColdSeconds, err = s.secondsOfStep(cv, t, numRounds, true); err != nil {
 		return nil, err
 	}
-	t.WarmSeconds, err = s.secondsOfStep(cv, t, rounds, false)
+	t.WarmSeconds, err = s.secondsOfStep(cv, t, numRounds, false)
 	return t, err
 }
 
-// secondsOfStep takes the steps rounds times, after a first round that is not timed. It returns the
-// processor seconds of a step. If cold is true, each step starts from no fits.
-func (s steps) secondsOfStep(cv *cvgm.CV, t *takenSteps, rounds int, cold bool) (seconds float64, err error) {
+// secondsOfStep returns the processor seconds of one step. It takes all steps in numRounds rounds,
+// after a first round that is not timed. If cold is true, each step starts from no fits.
+func (s steps) secondsOfStep(cv *cvgm.CV, t *takenSteps, numRounds int, cold bool) (seconds float64, err error) {
 	began := 0.0
-	for round := range rounds + 1 {
+	for round := range numRounds + 1 {
 		if round == 1 {
 			began = cpuSeconds()
 		}
@@ -72,5 +72,5 @@ func (s steps) secondsOfStep(cv *cvgm.CV, t *takenSteps, rounds int, cold bool) 
 			}
 		}
 	}
-	return (cpuSeconds() - began) / float64(rounds*len(s.Penalties)), nil
+	return (cpuSeconds() - began) / float64(numRounds*len(s.Penalties)), nil
 }
