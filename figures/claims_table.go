@@ -115,8 +115,8 @@ func verdictCounts(all []claims.Claim) string {
 	return fmt.Sprintf("%d claims: %s.", len(all), strings.Join(parts, ", "))
 }
 
-// numbered returns a verdict as text. If the number n of such verdicts is not 1, the text is in the
-// plural.
+// numbered returns a verdict as text. The text is in the plural unless the number n of such
+// verdicts is 1.
 func numbered(v claims.Verdict, n int) string {
 	several := map[claims.Verdict]string{claims.Differs: "differ", claims.PaperError: "errors of the paper", claims.Slip: "slips of notation", claims.Identity: "identities that check the code"}
 	if text, ok := several[v]; ok && n != 1 {

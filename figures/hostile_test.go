@@ -30,8 +30,8 @@ func TestExtremeAxes(t *testing.T) {
 	}
 }
 
-// LaTeX tables show braces, carets, tildes, and the symbols in the texts of tables. In a Markdown
-// table, neither a bar nor a line break ends a cell.
+// In LaTeX tables, braces, carets, tildes and the symbols of texts appear as in the text. In a
+// Markdown table, neither a bar nor a line break ends a cell.
 func TestHostileTextsOfTables(t *testing.T) {
 	table := &Table{Name: "t", Caption: "labels {0, 1}", Header: []string{"|θ|", "a\nb"}, Rows: [][]any{{"x^2 ~ g ∈ 10⁻⁴ of 10¹²", "two\nlines | bar"}}}
 	for _, want := range []string{`labels \{0, 1\}`, `x\textasciicircum{}2 \textasciitilde{} g $\in$ 10$^{-}$$^4$ of 10$^1$$^2$`} {

@@ -248,8 +248,8 @@ func SampleSizeThresholds(r *samplesize.Result) *Table {
 	return t
 }
 
-// failureNote returns text with the cells that could not be computed. The means do not include
-// these cells.
+// failureNote returns a sentence that lists the cells that could not be computed. The means do not
+// include these cells.
 func failureNote(r *samplesize.Result) string {
 	if len(r.Failures) == 0 {
 		return ""

@@ -56,7 +56,8 @@ func TestTimingsComeFromTheRecord(t *testing.T) {
 	p := searches.DefaultSearches()
 	r := &searches.Result{Params: p, Methods: []searches.Method{
 		{Name: "heavy ball", Gradient: true, Median: []float64{1, .1}}, {Name: searches.MultiStart, Gradient: true, Median: []float64{1}}, {Name: "random", Median: []float64{1}}}}
-	// Two evaluations take 40 µs each, so the values are the logarithms of .04 and .08 ms.
+	// The two evaluations take 40 µs each, so they end after .04 and .08 ms. The values are the
+	// logarithms of these times.
 	if text := SearchesTime(r, timings).CSV(); strings.Count(text, "\n") != 5 || !strings.Contains(text, `heavy ball,-1.39794`) || !strings.Contains(text, "-1.09691") {
 		t.Errorf("searches against time:\n%s", text)
 	}

@@ -44,8 +44,8 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 // capital returns text with a capital as its first letter.
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
 
-// Enough returns a sentence that lists problems. On these problems, one hyperparameter suffices: no
-// search for several hyperparameters of the same kind is clearly better.
+// Enough returns a sentence that lists the problems on which one hyperparameter suffices. On these
+// problems, no search over several hyperparameters of the same kind is clearly better.
 func Enough(r *manyhyper.LeversResult) string {
 	var without []string
 	for _, l := range r.Problems {
@@ -92,8 +92,8 @@ func GradientMap(m *manyhyper.MapResult) string {
 	return paragraphs("Where a line crosses the dotted one, the difference changes its sign with this factor. A wide band can hide a gain in one cell and a loss in another.", cells.String())
 }
 
-// signTurns returns a sentence that lists some factors. At two values of such a factor, a mean
-// difference clearly has different signs.
+// signTurns returns a sentence that lists the factors with a change of sign. At two values of such
+// a factor, a mean difference clearly has different signs.
 func signTurns(m *manyhyper.MapResult, problem string) string {
 	var turned [2][]string
 	for factor, name := range manyhyper.Factors {

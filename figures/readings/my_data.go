@@ -175,8 +175,8 @@ func myCalibration(r *mydata.Result) string {
 		}
 		for _, b := range m.Judged.Classes.Probabilities.Calibration {
 			// A prediction is too certain if it is farther from one half than the observed share,
-			// on the same side. With the factor sign, the difference is positive if the prediction
-			// is too certain, below one half as well as above.
+			// on the same side. The factor sign makes the difference positive for such predictions
+			// on both sides of one half.
 			sign := 1.0
 			if b.Predicted < .5 {
 				sign = -1

@@ -20,9 +20,8 @@ func covering(r *splits.Result) *splits.Setting {
 	return &r.ByK[k]
 }
 
-// clearErrors lists the settings of a sweep with an error that is clearly different from the error
-// of the last setting, on the same data. The error is larger if sign is 1, and smaller if sign is
-// −1.
+// clearErrors lists the settings of a sweep whose error clearly differs from the error of the last
+// setting, on the same data. It lists larger errors if sign is 1, and smaller errors if sign is −1.
 func clearErrors(sweep []splits.Setting, sign int, name func(splits.Setting) string) string {
 	var all []string
 	for _, s := range sweep {

@@ -55,7 +55,7 @@ func (n Number) text(plusMinus string) string {
 	size, repeated := math.Abs(n.Value), n.Margin > 0 // false if Margin is NaN
 	small := func(v float64) bool { return math.Abs(v) < .5*math.Pow10(-n.Digits) }
 	power := func(v float64) string { return strconv.FormatFloat(v, 'e', 1, 64) }
-	// Such a number is written with a power of ten. Otherwise all its digits would be zero, or it
+	// A number is written with a power of ten if otherwise all its digits would be zero, or if it
 	// would have too many digits.
 	switch lost := size > 0 && small(size); {
 	case n.uneven() && lost && small(n.Low) && small(n.High):
