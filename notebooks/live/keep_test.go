@@ -70,8 +70,8 @@ func TestRestoredRunsHaveConverged(t *testing.T) {
 	}
 }
 
-// Problems that are not shown are restored, too. This is true even if the state is stored again
-// before they are opened.
+// Problems that are not shown are restored, too, even if the state is stored again before they are
+// opened.
 func TestRestoredMachinesHaveAllProblems(t *testing.T) {
 	m := quick(t, XOR, 1)
 	defer m.Close()

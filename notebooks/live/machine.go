@@ -103,8 +103,8 @@ func (m *Machine) Handle(e Event) {
 		s.playing = false
 		s.visibleStep = min(max(e.Value, 0), s.run.lastStep())
 	case Pin:
-		// The pinned run may be the current run. The pinned run is therefore a copy that cannot
-		// continue, so that only the current run continues.
+		// The pinned run is a copy that cannot continue. If the reader pins the current run, only
+		// the current run continues.
 		pinned := *s.run
 		pinned.states = slices.Clone(s.run.states)
 		pinned.next, pinned.stop = nil, func() {}

@@ -13,9 +13,9 @@ import (
 	"testing"
 )
 
-// The variable imports lists the packages of the module in an order. For each package, the field
-// code lists the other packages that it imports. These packages must be earlier in the list. Tests
-// may import any package.
+// The variable imports lists the packages of the module. The field code of a package lists the
+// other packages that it imports. These must be earlier in the list of packages. Tests may import
+// any package.
 var imports = []struct{ path, code string }{
 	{"qpdiff/learntest/serial", ""}, // for tests
 	{"qpdiff/memory", ""},

@@ -55,8 +55,8 @@ func TestDamagedDraws(t *testing.T) {
 	}
 }
 
-// If few experiments have changed, the note names them. Otherwise it has their number. It also
-// names the rows that have moved.
+// The note names the experiments that have changed if they are few. Otherwise it has their number.
+// It also names the rows that have moved.
 func TestNoteOfDraws(t *testing.T) {
 	many := []string{"a.A", "b.B", "c.C", "d.D", "e.E"}
 	for _, c := range []struct {
