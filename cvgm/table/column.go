@@ -111,6 +111,9 @@ func (c *Column) portable() portable.Column {
 	if c.Effect.is(SmoothEffect) {
 		p.Splines = &portable.CentredSplines{Count: c.Effect.Bases, Low: c.Effect.Low, High: c.Effect.High}
 	}
+	if c.Effect.is(KernelEffect) && c.Effect.kernel != nil {
+		c.Effect.kernel.join(&p)
+	}
 	return p
 }
 

@@ -121,7 +121,9 @@ func (t *Table) Describe() *Description {
 // countInWords returns the number of features of a column in words.
 func (c *Column) countInWords() string {
 	text := "1 feature"
-	if n := c.Features(); n != 1 {
+	if c.Effect.is(KernelEffect) && c.Features() == 0 {
+		text = fmt.Sprintf("in the kernel %q", c.Effect.Term)
+	} else if n := c.Features(); n != 1 {
 		text = fmt.Sprintf("%d features", n)
 	}
 	if c.Date != nil {

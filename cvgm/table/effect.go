@@ -2,8 +2,10 @@ package table
 
 import (
 	"math"
+	"slices"
 
 	"cvgm/cvgm/internal/args"
+	"cvgm/cvgm/internal/portable"
 	"cvgm/cvgm/internal/sample"
 	"cvgm/qpdiff"
 )
@@ -27,15 +29,30 @@ const (
 	// ScaledEffect maps the number of a numeric column to mean 0 and standard deviation 1 on the
 	// training rows. If a column is constant on the training rows, its feature is 0.
 	ScaledEffect
+	// KernelEffect makes joint features of several numeric columns: the neighbouring effects with the
+	// same Term. The linear combinations of the features are the functions that a Gaussian kernel spans
+	// at its inducing rows, which are rows of the table. The kernel of x and z is
+	// exp(−½Σ_j((x_j − z_j)/(ℓs_j))²), where s_j is the standard deviation of column j over the whole
+	// table, and ℓ is Effect.Length. The features are an orthonormal basis for this kernel, so that the
+	// penalty of a function is the sum of the squared weights; see terms.Kernel. The features have no
+	// unit. All of them belong to the first of the columns.
+	KernelEffect
 )
 
 func (k EffectKind) String() string { return nameOf(effectNames[:], k) }
 
-var effectNames = [...]string{"plain", "smooth", "levels", "scaled"}
+var effectNames = [...]string{"plain", "smooth", "levels", "scaled", "kernel"}
 
 // DefaultBases is the default number of B-splines of a SmoothEffect, and MostBases is the largest
 // number.
 const DefaultBases, MostBases = 10, 100
+
+// DefaultKernelBases is the default of the largest number of inducing rows of a KernelEffect, and
+// MostKernelBases is the largest value of this number.
+//
+// With 1000 rows of independent normal columns and the default length scale, about 20 inducing rows
+// represent all rows for one column, 120 for two columns and 420 for three.
+const DefaultKernelBases, MostKernelBases = 200, 1000
 
 // An Effect determines the features that a column has in a term of a model. Package terms makes the
 // Effects of its terms, and their penalties.
@@ -44,13 +61,28 @@ type Effect struct {
 	Kind   EffectKind
 	// Term is the name of the term. Several columns may share a term.
 	Term string
-	// Bases is the number of B-splines of a SmoothEffect, at least 4. Zero: DefaultBases.
+	// Bases is the number of B-splines of a SmoothEffect, at least 4. Zero: DefaultBases. For a
+	// KernelEffect, it is the largest number of inducing rows. Zero: DefaultKernelBases.
+	// [Table.WithEffects] sets it to the number of inducing rows.
 	Bases int
 	// Low and High are the ends of the range of knots of a SmoothEffect, in the unit of the column,
 	// with Low < High. If both are zero, they become the smallest and the largest number of the
 	// column in the whole table, so that all splits have the same features. These two numbers do
 	// not depend on the target.
 	Low, High float64
+	// Length is the length scale ℓ of a KernelEffect, in standard deviations of the columns. Zero: √d
+	// for d columns. Two independent rows differ by √(2d) standard deviations in the root mean square,
+	// so their kernel is then about 1/e.
+	Length float64
+
+	kernel *kernelPart // of a KernelEffect in a table that WithEffects returned
+}
+
+// kernelPart is the part of a column in the kernel of a KernelEffect.
+type kernelPart struct {
+	deviation float64                 // of the column in the whole table
+	points    []float64               // the numbers of the column in the inducing rows
+	basis     *portable.GaussianBasis // of all columns of the kernel, for the first of them; nil for the others
 }
 
 // is(kind) reports whether the effect is not nil and has this kind.
@@ -61,7 +93,23 @@ func (e *Effect) equals(f *Effect) bool {
 	if e == nil || f == nil {
 		return e == f
 	}
-	return *e == *f
+	a, b := *e, *f
+	a.kernel, b.kernel = nil, nil
+	return a == b && e.kernel.equals(f.kernel)
+}
+
+// join sets the joint features of the column.
+func (k *kernelPart) join(p *portable.Column) {
+	if p.Joined = k.basis == nil; !p.Joined {
+		p.Joint = k.basis
+	}
+}
+
+func (k *kernelPart) equals(l *kernelPart) bool {
+	if k == nil || l == nil {
+		return k == l
+	}
+	return k.deviation == l.deviation && (k.basis == nil) == (l.basis == nil) && slices.Equal(k.points, l.points)
 }
 
 // errConstant returns the error for a constant column. Without a penalty, the data do not determine

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -27,13 +28,15 @@ import (
 //
 // [Table.Data] returns an Encoder. It is a [cvgm.Preparer], which a CV fits to the training rows of
 // each split. The fitted Encoder is a part of the [cvgm.Model] and of the [Pipeline]. For each row,
-// an Encoder stores at most one feature for each column. The exception is a [SmoothEffect], which
-// stores all its features. If the learner reads stored features (see [cvgm.StoredPreparer]), the
+// an Encoder stores at most one feature for each column. The exceptions are a [SmoothEffect] and a
+// [KernelEffect], which store all their features. If the learner reads stored features (see [cvgm.StoredPreparer]), the
 // memory of a table depends on the number of columns, not on the number of levels.
 //
 // The means, and the scales of a [ScaledEffect], are learned from the training rows. The levels and
 // their order come from the whole table, so every split has the same features. This does not leak
-// information, because levels depend neither on the target nor on numbers.
+// information, because levels depend neither on the target nor on numbers. The range of a
+// [SmoothEffect], and the scales and inducing rows of a [KernelEffect], also come from the whole
+// table, and do not depend on the target.
 //
 // A level may be missing from the training rows. Unless it is the first level, its feature is then
 // 0 in all these rows. With a penalty, the weight of the feature is then 0, so the level does not
@@ -65,7 +68,8 @@ func (e *Encoder) Dims() (in, out int) {
 // Names returns the names of the features. The feature of a numeric column age is "age". The
 // features of a categorical column colour are "colour=red" for the level red, "colour is other" for
 // the rare levels, and "colour is missing" for missing values as a level. The features of a
-// [SmoothEffect] of the column age are "age smooth 1", "age smooth 2", and so on.
+// [SmoothEffect] of the column age are "age smooth 1", "age smooth 2", and so on. The features of a
+// [KernelEffect] of the term place are "place kernel 1", "place kernel 2", and so on.
 func (e *Encoder) Names() []string {
 	var names []string
 	for _, c := range e.columns {
@@ -73,6 +77,11 @@ func (e *Encoder) Names() []string {
 		case c.Effect.is(SmoothEffect):
 			for k := range c.Features() {
 				names = append(names, fmt.Sprintf("%s smooth %d", c.Name, k+1))
+			}
+			continue
+		case c.Effect.is(KernelEffect):
+			for k := range c.Features() {
+				names = append(names, fmt.Sprintf("%s kernel %d", cmp.Or(c.Effect.Term, c.Name), k+1))
 			}
 			continue
 		case c.Kind == Numeric:
@@ -152,10 +161,13 @@ func (e *Encoder) fitEffects(train *mat.Dense, weights sample.Weights) error {
 				values[i] = e.code[j].Mean
 			}
 		}
-		if c.Effect.Kind != ScaledEffect {
+		switch c.Effect.Kind {
+		case PlainEffect, SmoothEffect:
 			if low, high := span(values, weights); !(low < high) {
 				return c.Effect.errConstant(low, rows)
 			}
+			continue
+		case KernelEffect:
 			continue
 		}
 		n := normalise.Normaliser{Centre: true, Scale: true, Weights: sample.Relative(weights, sample.Complement(nil, rows))}
@@ -244,7 +256,7 @@ func (e *Encoder) Fixed(self any, x *mat.Dense) (scaled []bool, fixed bool) {
 }
 
 // MostStored returns the largest number of stored features in a row: one for each column, or all
-// features of a column with a [SmoothEffect].
+// features of a column with a [SmoothEffect] or of the columns of a [KernelEffect].
 func (e *Encoder) MostStored() (most int) {
 	for j := range e.columns {
 		if c := &e.columns[j]; c.Kind == Numeric {
@@ -258,8 +270,8 @@ func (e *Encoder) MostStored() (most int) {
 
 // ApplyStored is Apply for the stored features only. It calls the function set with each of them. A
 // numeric column stores all its features. A categorical column stores the feature of the row's
-// level, if the level has a feature. The cost is O(p) for p columns, and O(1) for each further
-// feature of a [SmoothEffect].
+// level, if the level has a feature. The cost is O(p) for p columns, O(1) for each further feature of
+// a [SmoothEffect], and O(r(d + r)) for the r features of a [KernelEffect] of d columns.
 func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) error {
 	if e.code == nil {
 		return fmt.Errorf("cvgm: encoder: %w: call Fit first", qpdiff.ErrNotFitted)

@@ -8,7 +8,7 @@ import (
 // A Feature is one of the numbers into which a [Pipeline] turns a row.
 type Feature struct {
 	Name   string  // see [Encoder.Names]
-	Column string  // the column of the file from which the feature is made
+	Column string  // the column of the file from which the feature is made; the first one of a [KernelEffect]
 	Effect *Effect // the effect of the column; nil if it has none
 }
 

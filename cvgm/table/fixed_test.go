@@ -44,6 +44,7 @@ func TestFixedTable(t *testing.T) {
 	}{
 		{name: "plain features", standardise: true, once: true},
 		{name: "smooth and scaled features", effects: []table.Effect{{Column: "a", Kind: table.ScaledEffect}, {Column: "b", Kind: table.SmoothEffect}, {Column: "colour", Kind: table.LevelsEffect}}, once: true},
+		{name: "joint features", effects: []table.Effect{{Column: "a", Kind: table.KernelEffect, Bases: 8}, {Column: "b", Kind: table.KernelEffect, Bases: 8}, {Column: "colour", Kind: table.LevelsEffect}}, once: true},
 		{name: "without a number", standardise: true, lacks: true},
 	} {
 		rows := text.String()

@@ -57,6 +57,10 @@ type effectJSON struct {
 	High      *float64 `json:"high,omitempty"`
 	Centre    *float64 `json:"centre,omitempty"` // Centre and Deviation belong to a scaled effect
 	Deviation *float64 `json:"deviation,omitempty"`
+	// Deviation, Length and Points belong to a kernel effect. Neighbouring columns with a kernel effect
+	// of the same term form one kernel. Points has the numbers of the column in the inducing rows.
+	Length *float64  `json:"length,omitempty"`
+	Points []float64 `json:"points,omitempty"`
 }
 
 // dateJSON is the JSON form of a Date.
@@ -82,8 +86,9 @@ type unitJSON struct {
 
 const (
 	pipelineFormat  = "cvgm pipeline"
-	pipelineVersion = 4
-	effectsVersion  = 3 // without ignore_case, ignore_case_of_classes and unit_required
+	pipelineVersion = 5
+	caseVersion     = 4 // without kernel effects
+	effectsVersion  = 3 // also without ignore_case, ignore_case_of_classes and unit_required
 	plainVersion    = 2 // also without effects, intervals, log_mean and degrees_of_freedom
 )
 
@@ -91,6 +96,7 @@ const (
 // object, it lists the keys. The value of a key is true if the key is required. The object "model"
 // is checked when the model is read. Version 1 has no formats of columns. Version 2 has no effects
 // and no intervals. Version 3 has no rules for the case of letters and for numbers without a unit.
+// Version 4 has no kernel effects.
 func pipelineKeys(version string) map[string]map[string]bool {
 	keys := map[string]map[string]bool{
 		"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
@@ -102,7 +108,7 @@ func pipelineKeys(version string) map[string]map[string]bool {
 		return keys
 	}
 	number := map[string]bool{"decimal": true, "unit": false, "units": false}
-	if version == fmt.Sprint(pipelineVersion) {
+	if version == fmt.Sprint(caseVersion) || version == fmt.Sprint(pipelineVersion) {
 		number["unit_required"], keys["columns"]["ignore_case"], keys["pipeline"]["ignore_case_of_classes"] = false, false, false
 	}
 	keys["pipeline"]["target_number"], keys["columns"]["number"] = false, false
@@ -113,6 +119,9 @@ func pipelineKeys(version string) map[string]map[string]bool {
 	if version != fmt.Sprint(plainVersion) {
 		keys["columns"]["effect"], keys["pipeline"]["log_mean"], keys["pipeline"]["degrees_of_freedom"] = false, false, false
 		keys["effect"] = map[string]bool{"kind": true, "term": true, "bases": false, "low": false, "high": false, "centre": false, "deviation": false}
+		if version == fmt.Sprint(pipelineVersion) {
+			keys["effect"]["length"], keys["effect"]["points"] = false, false
+		}
 		keys["pipeline"]["intervals"] = false
 		maps.Copy(keys, intervalKeys)
 	}
@@ -121,10 +130,10 @@ func pipelineKeys(version string) map[string]map[string]bool {
 
 // MarshalJSON writes the pipeline: the columns with their levels and means, the classes, the format
 // of the CSV, the model, the intervals with their models if there are any, and a checksum. The text
-// has version 4 of the format if a column or the classes ignore the case of letters, or if a format
-// of numbers has UnitRequired. Otherwise it has a version that earlier programs can read. This is
-// version 3 if the pipeline has intervals, effects, Model.LogMean or Model.Freedom, and else version
-// 2. MarshalJSON returns the errors of [cvgm.Model.MarshalJSON], and an error if the parts of the
+// has version 5 of the format if a column has a KernelEffect. Otherwise it has a version that earlier
+// programs can read. This is version 4 if a column or the classes ignore the case of letters, or if
+// a format of numbers has UnitRequired. It is version 3 if the pipeline has intervals, effects,
+// Model.LogMean or Model.Freedom, and else version 2. MarshalJSON returns the errors of [cvgm.Model.MarshalJSON], and an error if the parts of the
 // pipeline do not fit together.
 func (p Pipeline) MarshalJSON() ([]byte, error) {
 	e, err := p.encoder()
@@ -158,16 +167,18 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 func (e *Encoder) version(m *cvgm.Model, intervals bool) int {
 	required := func(n *Number) bool { return n != nil && n.UnitRequired }
 	switch {
-	case e.ignoreCase || required(e.number) || slices.ContainsFunc(e.columns, func(c Column) bool { return c.IgnoreCase || required(c.Number) }):
+	case slices.ContainsFunc(e.columns, func(c Column) bool { return c.Effect.is(KernelEffect) }):
 		return pipelineVersion
+	case e.ignoreCase || required(e.number) || slices.ContainsFunc(e.columns, func(c Column) bool { return c.IgnoreCase || required(c.Number) }):
+		return caseVersion
 	case m.LogMean || m.Freedom != nil || intervals || slices.ContainsFunc(e.columns, func(c Column) bool { return c.Effect != nil }):
 		return effectsVersion
 	}
 	return plainVersion
 }
 
-// UnmarshalJSON reads text that MarshalJSON wrote in version 1, 2, 3 or 4 of the format. Later
-// versions of this package will also read all four. Version 1 has no formats of columns. On amd64
+// UnmarshalJSON reads text that MarshalJSON wrote in versions 1 to 5 of the format. Later
+// versions of this package will also read all five. Version 1 has no formats of columns. On amd64
 // and arm64, the decisions, predictions and intervals have the same bits as before writing, except
 // that a kernel machine in version 1 may differ by rounding. Other programs may change the text:
 // its spaces, its escapes, the order of its keys, and the forms in which it writes the same
@@ -193,7 +204,7 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 		return args.Bad("format", qpdiff.ErrDomain, remedy, "is %q instead of %q", *header.Format, pipelineFormat)
 	case header.Version == nil:
 		return args.Bad("version", qpdiff.ErrDomain, remedy, "is missing instead of %d", pipelineVersion)
-	case !slices.Contains([]string{"1", fmt.Sprint(plainVersion), fmt.Sprint(effectsVersion), fmt.Sprint(pipelineVersion)}, header.Version.String()):
+	case !slices.Contains([]string{"1", fmt.Sprint(plainVersion), fmt.Sprint(effectsVersion), fmt.Sprint(caseVersion), fmt.Sprint(pipelineVersion)}, header.Version.String()):
 		return args.Bad("version", qpdiff.ErrDomain, "read it with the version of this package that wrote it, or a later one",
 			"is %v, where this package reads versions 1 to %d of %q", *header.Version, pipelineVersion, pipelineFormat)
 	}
@@ -291,7 +302,7 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 		code.Centre, code.Deviation = centre, deviation
 		e.columns, e.code = append(e.columns, column), append(e.code, code)
 	}
-	return e, nil
+	return e, e.joinKernels()
 }
 
 // checkClasses returns an error if the rules of the classes do not fit the classes.
@@ -388,8 +399,27 @@ func (e *Encoder) writtenEffect(j int) *effectJSON {
 		out.Bases, out.Low, out.High = f.Bases, &f.Low, &f.High
 	case ScaledEffect:
 		out.Centre, out.Deviation = &e.code[j].Centre, &e.code[j].Deviation
+	case KernelEffect:
+		out.Deviation, out.Length, out.Points = &f.kernel.deviation, &f.Length, f.kernel.points
 	}
 	return out
+}
+
+// joinKernels sets the joint features of the columns with a KernelEffect.
+func (e *Encoder) joinKernels() error {
+	for j := 0; j < len(e.columns); j = kernelEnd(e.columns, j) {
+		if !e.columns[j].Effect.is(KernelEffect) {
+			continue
+		}
+		end := kernelEnd(e.columns, j)
+		if err := joinKernel(e.columns[j:end]); err != nil {
+			return err
+		}
+		for k := j; k < end; k++ {
+			e.columns[k].Effect.kernel.join(&e.code[k])
+		}
+	}
+	return nil
 }
 
 // read returns the effect of column c with its centre and deviation. It returns nil for nil.
@@ -402,17 +432,26 @@ func (in *effectJSON) read(c *Column) (f *Effect, centre, deviation float64, err
 		return nil, 0, 0, err
 	}
 	f = &Effect{Column: c.Name, Kind: kind, Term: in.Term, Bases: in.Bases}
-	smooth, scaled := kind == SmoothEffect, kind == ScaledEffect
-	if smooth != (in.Low != nil) || smooth != (in.High != nil) || scaled != (in.Centre != nil) || scaled != (in.Deviation != nil) {
-		return nil, 0, 0, args.Bad("effect", qpdiff.ErrShape, "give low and high for a smooth effect alone, and centre and deviation for a scaled one alone", "of column %q, %v, has others", c.Name, kind)
+	smooth, scaled, kernel := kind == SmoothEffect, kind == ScaledEffect, kind == KernelEffect
+	if smooth != (in.Low != nil) || smooth != (in.High != nil) || scaled != (in.Centre != nil) || (scaled || kernel) != (in.Deviation != nil) ||
+		kernel != (in.Length != nil) || kernel != (in.Points != nil) || kernel && in.Bases != 0 {
+		return nil, 0, 0, args.Bad("effect", qpdiff.ErrShape, "give low and high for a smooth effect alone, centre and deviation for a scaled one, and deviation, length and points for a kernel",
+			"of column %q, %v, has others", c.Name, kind)
+	}
+	if in.Deviation != nil && !(*in.Deviation > 0) {
+		return nil, 0, 0, args.Bad("deviation", qpdiff.ErrDomain, "give a positive number", "of column %q is %v", c.Name, *in.Deviation)
 	}
 	if smooth {
 		f.Low, f.High = *in.Low, *in.High
 	}
 	if scaled {
-		if centre, deviation = *in.Centre, *in.Deviation; !(deviation > 0) {
-			return nil, 0, 0, args.Bad("deviation", qpdiff.ErrDomain, "give a positive number", "of column %q is %v", c.Name, deviation)
+		centre, deviation = *in.Centre, *in.Deviation
+	}
+	if kernel {
+		if f.Bases, f.Length = len(in.Points), *in.Length; !(f.Length > 0) {
+			return nil, 0, 0, args.Bad("length", qpdiff.ErrDomain, "give a positive number", "of column %q is %v", c.Name, f.Length)
 		}
+		f.kernel = &kernelPart{deviation: *in.Deviation, points: in.Points}
 	}
 	if err := f.check(c); err != nil {
 		return nil, 0, 0, args.At(err, "effect of column %q", c.Name)

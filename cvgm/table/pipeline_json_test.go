@@ -110,7 +110,7 @@ func TestPipelineJSONRefusesWhatIsNoPipeline(t *testing.T) {
 		"a model":               {edit("cvgm pipeline", "cvgm model 1"), `format is "cvgm model 1"`},
 		"no format":             {edit(`"format":"cvgm pipeline",`, ``), "format is missing"},
 		"no version":            {edit(`"version":2,`, ``), "version is missing"},
-		"a newer version":       {edit(`"version":2,`, `"version":5,`), `version is 5, where this package reads versions 1 to 4 of "cvgm pipeline"`},
+		"a newer version":       {edit(`"version":2,`, `"version":6,`), `version is 6, where this package reads versions 1 to 5 of "cvgm pipeline"`},
 		"intervals of another":  {edit(`"log_odds"`, `"intervals":{"units":1,"folds":[]},"log_odds"`), `unknown key "intervals"`},
 		"a version in text":     {edit(`"version":2,`, `"version":"one",`), "not a pipeline"},
 		"an unknown key":        {edit(`"version":2,`, `"version":2,"extra":1,`), `unknown key "extra"`},

@@ -81,6 +81,9 @@ func (p *Pipeline) probes(e *Encoder) (want []float64, rows *mat.Dense, err erro
 				rows.Set(i, j, float64((i+j)%len(c.Levels)))
 			case smooth != nil:
 				rows.Set(i, j, (smooth.Low/2+smooth.High/2)+step/3*(smooth.High-smooth.Low)) // also beyond both ends
+			case c.Effect.is(KernelEffect):
+				points := c.Effect.kernel.points
+				rows.Set(i, j, points[i%len(points)]/2+points[(i+1)%len(points)]/2)
 			case code.Deviation != 0:
 				rows.Set(i, j, code.Centre+probeStep(step, code.Deviation))
 			case at < len(p.Model.Mean) && at < len(p.Model.Std):

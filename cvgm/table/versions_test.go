@@ -114,7 +114,16 @@ func currentGoldens(t *testing.T) map[string]golden {
 	}
 	const sent = "town,weight\nBonn,900 g\nBoNN,1.5 kg\nULM,2 Kg\ntrier,1 g\n"
 	logistic := func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }
+	joint := casetest.Must(shop(60, "", UnknownIsZero, "weight").WithEffects(Effect{Column: "price", Kind: KernelEffect, Bases: 7, Length: .8, Term: "value"},
+		Effect{Column: "share", Kind: KernelEffect, Bases: 7, Length: .8, Term: "value"}, Effect{Column: "sold days", Kind: KernelEffect, Bases: 5, Term: "when"},
+		Effect{Column: "sold hour", Kind: KernelEffect, Bases: 5, Term: "when"}, Effect{Column: "colour", Kind: LevelsEffect, Term: "looks"}))(t)
+	jointCounts := func() learn.Learner {
+		return &penalised.GLM{Loss: penalised.Poisson, Intercept: true, Penalties: []penalised.Penalty{penalised.Ridge(0, 7), penalised.Ridge(7, 5), penalised.Ridge(12, colours)}}
+	}
+	jointBounded := intervalsOf(t, casetest.Must(table.WithEffects(Effect{Column: "a", Kind: KernelEffect, Bases: 3}, Effect{Column: "b"}))(t), net, []float64{.01, .1})
 	return map[string]golden{
+		"version5/kernel":    {Rows: rows, Pipeline: pipelineOf(t, joint, jointCounts, cvgm.SquaredError{}, cvgm.NoCentring, []float64{1, 3, 2})},
+		"version5/intervals": {Rows: coloured, Pipeline: jointBounded},
 		"version4/numbers":   {Rows: sent, Pipeline: pipelineOf(t, parcels(func(i int) string { return []string{"7 min", "1 h", "30 min", "2 h"}[i*i%7%4] }), net, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})},
 		"version4/classes":   {Rows: sent, Pipeline: pipelineOf(t, parcels(func(i int) string { return []string{"yes", "no", "YES"}[i*i%7%3] }), logistic, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.5})},
 		"version3/terms":     {Rows: rows, Pipeline: pipelineOf(t, few, counts, cvgm.SquaredError{}, cvgm.NoCentring, []float64{1, 2, .5})},
@@ -192,7 +201,7 @@ func TestPipelinesOfEarlierVersions(t *testing.T) {
 // The stored pipelines contain each key of the versions that the package writes.
 func TestGoldensHaveAllKeys(t *testing.T) {
 	var all []byte
-	for _, path := range casetest.Must(filepath.Glob("testdata/version[234]/*.json"))(t) {
+	for _, path := range casetest.Must(filepath.Glob("testdata/version[2345]/*.json"))(t) {
 		all = append(all, casetest.Must(os.ReadFile(path))(t)...)
 	}
 	for object, keys := range pipelineKeys(fmt.Sprint(pipelineVersion)) {

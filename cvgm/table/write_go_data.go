@@ -65,7 +65,7 @@ func writeColumn(b *bytes.Buffer, c *portable.Column) {
 	for _, flag := range []struct {
 		name string
 		set  bool
-	}{{"Categorical", c.Categorical}, {"Fill", c.Fill}, {"MissingLevel", c.MissingLevel}, {"Other", c.Other}, {"IgnoreCase", c.IgnoreCase}, {"Unknown", c.Unknown}, {"MissingFirst", c.MissingFirst}, {"All", c.All}} {
+	}{{"Categorical", c.Categorical}, {"Fill", c.Fill}, {"MissingLevel", c.MissingLevel}, {"Other", c.Other}, {"IgnoreCase", c.IgnoreCase}, {"Unknown", c.Unknown}, {"MissingFirst", c.MissingFirst}, {"All", c.All}, {"Joined", c.Joined}} {
 		if flag.set {
 			fmt.Fprintf(b, "\t\t%s: true,\n", flag.name)
 		}
@@ -75,6 +75,9 @@ func writeColumn(b *bytes.Buffer, c *portable.Column) {
 	}
 	if s, ok := c.Splines.(*portable.CentredSplines); ok {
 		fmt.Fprintf(b, "\t\tSplines: &CentredSplines{Count: %d, Low: %s, High: %s},\n", s.Count, literal(s.Low), literal(s.High))
+	}
+	if g, ok := c.Joint.(*portable.GaussianBasis); ok {
+		fmt.Fprintf(b, "\t\tJoint: NewGaussianBasis(%s, %s, %s),\n", literal(g.Length), literals(g.Deviations), literals(g.Points))
 	}
 	if c.Deviation != 0 {
 		fmt.Fprintf(b, "\t\tCentre: %s, Deviation: %s,\n", literal(c.Centre), literal(c.Deviation))

@@ -82,6 +82,40 @@ func ExampleBand() {
 	// rest: 0.0 of 2 degrees of freedom
 }
 
+// The example is multiple kernel ridge regression. The yield is the sum of a joint function of acid
+// and clay and of a function of rain. Each function has its own penalty.
+func ExampleKernel() {
+	src := synth.NewStream(8, "fields")
+	var b strings.Builder
+	b.WriteString("rain,acid,clay,yield\n")
+	for range 150 {
+		rain, acid, clay := 400+600*src.Float64(), 4+4*src.Float64(), 40*src.Float64()
+		yield := 2*math.Sin(rain/150) + 3*math.Sin((acid-6)*(clay-20)/10) + .3*src.NormFloat64()
+		fmt.Fprintf(&b, "%.0f,%.2f,%.1f,%.2f\n", rain, acid, clay, yield)
+	}
+	t, err := table.ReadCSV(strings.NewReader(b.String()), "yield")
+	if err != nil {
+		log.Fatal(err)
+	}
+	t, learner, err := terms.Additive(t, penalised.Squared, terms.Kernel("soil", "acid", "clay"), terms.Kernel("rain", "rain"))
+	if err != nil {
+		log.Fatal(err)
+	}
+	tuned, err := tune.Tuner{Learner: learner, OuterFolds: -1}.TuneTable(context.Background(), t)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%s: CV loss %.2f, of a constant %.1f\n", tuned.Names, tuned.Loss, tuned.ConstantLoss)
+	for _, acid := range []string{"5", "7"} {
+		yield, err := tuned.Pipeline.PredictRecord(map[string]string{"rain": "700", "acid": acid, "clay": "35"})
+		fmt.Printf("acid %s: %.1f %v\n", acid, yield, err)
+	}
+	// Output:
+	// [λ(soil) λ(rain)]: CV loss 0.13, of a constant 4.5
+	// acid 5: -5.0 <nil>
+	// acid 7: 1.0 <nil>
+}
+
 // Random effects of sites, beside a smooth function.
 func ExampleGroups() {
 	t, err := table.CSV{Target: "yield", Unknown: table.UnknownIsZero}.Read(strings.NewReader(sites()))

@@ -1,9 +1,10 @@
 // Package terms builds models that are sums of several terms. Each term depends on columns of a
-// [table.Table] and has its own penalty. There are four kinds of terms: smooth functions of a
-// number, random effects of the levels of a category, bands of numbers with one ridge penalty, and
-// linear terms without penalty. Generalised additive models, banded ridge regression and models
-// with random effects consist of such terms. The learner is a [penalised.GLM]. Package tune chooses
-// the penalties. A [table.Pipeline] makes predictions from rows of text.
+// [table.Table] and has its own penalty. There are five kinds of terms: smooth functions of a
+// number, joint functions of several numbers by a kernel, random effects of the levels of a
+// category, bands of numbers with one ridge penalty, and linear terms without penalty. Generalised
+// additive models, multiple kernel ridge regression, banded ridge regression and models with random
+// effects consist of such terms. The learner is a [penalised.GLM]. Package tune chooses the
+// penalties. A [table.Pipeline] makes predictions from rows of text.
 package terms
 
 import (
@@ -18,8 +19,8 @@ import (
 	"cvgm/qpdiff/penalised"
 )
 
-// A Term is one summand of the prediction of an [Additive] model. [Smooth], [Groups], [Band] and
-// [Linear] make Terms, whose fields may then be changed.
+// A Term is one summand of the prediction of an [Additive] model. [Smooth], [Kernel], [Groups], [Band]
+// and [Linear] make Terms, whose fields may then be changed.
 type Term struct {
 	// Name is the name of the term. The penalty of the term has the name λ(Name). All terms of a
 	// model have different names.
@@ -29,9 +30,11 @@ type Term struct {
 	Columns []string
 	// Kind is the effect of each column.
 	Kind table.EffectKind
-	// Bases, Low and High set the [table.Effect] of a smooth term.
+	// Bases, Low and High set the [table.Effect] of a smooth term, and Bases and Length the effect of
+	// a kernel.
 	Bases     int
 	Low, High float64
+	Length    float64
 }
 
 // Smooth returns a smooth function of a numeric column. The function is a P-spline (Eilers and Marx
@@ -43,6 +46,29 @@ type Term struct {
 // In that case, set the range by Low and High.
 func Smooth(column string) Term {
 	return Term{Name: column, Columns: []string{column}, Kind: table.SmoothEffect}
+}
+
+// Kernel returns a smooth joint function of numeric columns, which may have any interactions of the
+// columns. The function f is in the space of a Gaussian kernel k, and the penalty is λ times ‖f‖², the
+// square of its norm in this space. Each column is in units of its standard deviation in the whole
+// table, so that no unit affects a prediction. In these units, k has the length scale Term.Length, by
+// default √d for d columns; see [table.Effect].
+//
+// A model of several kernels is multiple kernel ridge regression: with the squared loss, the
+// prediction is b + Σ_iα_iK(x, x_i) with K = Σ_jk_j/λ_j, and α = y − b − Kα at the rows of a table
+// without weights. The loss may also be logistic or Poisson.
+//
+// The features are the Nyström approximation of k at the inducing rows: at most Term.Bases rows of
+// the table, by default 200, at most 1000. Pivoted Cholesky factorisation chooses them (Fine and
+// Scheinberg 2001); see [table.Table.WithEffects]. If the remainders of all rows are negligible, the
+// model is exact kernel ridge regression. This is always so if the table has at most Term.Bases
+// rows, and mostly for one or two columns. For many rows of more columns, a larger Term.Bases may
+// lower the CV loss. A fit with n features costs O(Nn² + n³) for N rows, and a prediction O(n²).
+//
+// Far from all inducing rows, the function is 0. A pipeline contains the inducing rows, also in its
+// JSON and in its Go file.
+func Kernel(name string, columns ...string) Term {
+	return Term{Name: name, Columns: slices.Clone(columns), Kind: table.KernelEffect}
 }
 
 // Groups returns random effects of the levels of a categorical column: one constant for each level.
@@ -97,11 +123,11 @@ func Additive(t *table.Table, loss penalised.Loss, all ...Term) (*table.Table, *
 		}
 		names[term.Name] = true
 		for _, c := range term.Columns {
-			effects = append(effects, table.Effect{Column: c, Kind: term.Kind, Term: term.Name, Bases: term.Bases, Low: term.Low, High: term.High})
+			effects = append(effects, table.Effect{Column: c, Kind: term.Kind, Term: term.Name, Bases: term.Bases, Low: term.Low, High: term.High, Length: term.Length})
 		}
 	}
 	if !slices.ContainsFunc(all, func(t Term) bool { return t.Kind != table.PlainEffect }) {
-		return nil, nil, args.Bad("terms", qpdiff.ErrDomain, "give a Smooth, Groups or Band, or learn from the table without terms", "have no penalty: %s", quoteNames(all))
+		return nil, nil, args.Bad("terms", qpdiff.ErrDomain, "give a Smooth, Kernel, Groups or Band, or learn from the table without terms", "have no penalty: %s", quoteNames(all))
 	}
 	part, err := t.WithEffects(effects...)
 	if err != nil {

@@ -210,6 +210,25 @@ func TestHostileColumns(t *testing.T) {
 			}
 			return "1"
 		}), Smooth, `"x", which is constant`},
+		{"constant in a kernel", number(func(int) float64 { return 3 }), joint, `"x", which is constant`},
+		{"two values in a kernel", number(func(i int) float64 { return float64(i % 2) }), joint, ""},
+		{"one odd value in a kernel", number(func(i int) float64 { return float64(i / (n - 1)) }), joint, ""},
+		{"an outlier in a kernel", number(func(i int) float64 { return wave(i) + 1e300*float64(i/(n-1)) }), joint, ""},
+		{"a huge column in a kernel", number(func(i int) float64 { return 1.6e308 * wave(i) }), joint, ""},
+		{"a tiny column in a kernel", number(func(i int) float64 { return 1e-310 * wave(i) }), joint, ""},
+		{"missing values in a kernel", column(func(i int) string {
+			if i%5 == 0 {
+				return "NaN"
+			}
+			return fmt.Sprint(wave(i))
+		}), joint, ""},
+		{"one value in a kernel", column(func(i int) string {
+			if i > 0 {
+				return ""
+			}
+			return "1"
+		}), joint, `"x", which is constant`},
+		{"levels in a kernel", column(func(i int) string { return "l" + fmt.Sprint(i%4) }), joint, `"x", a categorical column`},
 		{"levels in a smooth", column(func(i int) string { return "l" + fmt.Sprint(i%4) }), Smooth, `"x", a categorical column`},
 		{"numbers in groups", number(wave), Groups, `"x", a numeric column`},
 		{"a level of one row", column(func(i int) string { return "l" + fmt.Sprint(i/(n-1)) }), Groups, ""},
@@ -217,7 +236,7 @@ func TestHostileColumns(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			csv := table.CSV{Target: "y", Missing: table.MissingIsMean, MissingIn: map[string]table.MissingRule{"y": table.MissingIsError}}
-			tbl, err := csv.Read(strings.NewReader(texts("x,z,y", c.x, number(wave), y)))
+			tbl, err := csv.Read(strings.NewReader(texts("x,u,z,y", c.x, number(func(i int) float64 { return float64(i * i % 7) }), number(wave), y)))
 			casetest.OK(t, err)
 			part, l, err := Additive(tbl, penalised.Squared, c.term("x"), Band("z", "z"))
 			var tuned *tune.Tuned
@@ -243,9 +262,15 @@ func TestHostileColumns(t *testing.T) {
 
 func band(column string) Term { return Band(column, column) }
 
+func joint(column string) Term { return Kernel("kernel", column, "u") }
+
 func TestTermsThatMakeNoModel(t *testing.T) {
 	tbl := mixed(t, penalised.Squared, 20)
 	wide, bad, range0 := Smooth("x"), Smooth("x"), Smooth("x")
+	none, long, straight, most := Kernel("k", "a"), Kernel("k", "a"), Kernel("k", "a"), Kernel("k", "a")
+	none.Length, long.Length, straight.Low, most.Bases = -1, math.Inf(1), 1, 1001
+	linear := Linear("a")
+	linear.Length = 1
 	wide.Columns, bad.Bases, range0.Low, range0.High = []string{"x", "a"}, 3, 2, 1
 	unnamed := Band("", "a")
 	for want, all := range map[string][]Term{
@@ -257,6 +282,13 @@ func TestTermsThatMakeNoModel(t *testing.T) {
 		`Term.Columns is empty in term "none"`:        {Band("none")},
 		`Term.Columns has 2 columns in the smooth`:    {wide},
 		`Effect.Bases is 3 for column "x"`:            {bad},
+		`Effect.Length is -1 for column "a"`:          {none},
+		`Effect.Length is +Inf for column "a"`:        {long},
+		`Effect.Length is set for the plain effect`:   {Smooth("x"), linear},
+		`Effect.Bases or its range is set for the k`:  {straight},
+		`Effect.Bases is 1001 for column "a"`:         {most},
+		`"g", a categorical column, which has no ker`: {Kernel("k", "a", "g")},
+		`Effect.Column is "b" twice`:                  {Kernel("k", "a", "b"), Kernel("m", "b")},
 		`Effect.Low is 2 with High 1`:                 {range0},
 		`Term.Name is empty in term 1`:                {Smooth("x"), unnamed},
 		`Effect.Column is "g", a categorical`:         {Band("g", "g")},

@@ -27,6 +27,11 @@ type Column struct {
 	// (number − Centre)/Deviation, or the number itself if Deviation is 0.
 	Splines           Basis
 	Centre, Deviation float64
+	// If Joint is not nil, the number has joint features with the numbers of the next columns that are
+	// Joined. A column that is Joined has no features of its own. It follows a column with the same
+	// joint features.
+	Joint  JointBasis
+	Joined bool
 }
 
 // Columns hold readers and splines as interfaces. A written file then contains only the types that
@@ -46,6 +51,11 @@ type (
 	Basis interface {
 		Width() int
 		Set(x float64, first int, set func(feature int, v float64))
+	}
+	// A JointBasis makes features of several numbers.
+	JointBasis interface {
+		Width() int
+		Set(x []float64, first int, set func(feature int, v float64))
 	}
 )
 
@@ -152,6 +162,10 @@ func (c *Column) Width() int {
 	switch {
 	case c.Splines != nil:
 		return c.Splines.Width()
+	case c.Joint != nil:
+		return c.Joint.Width()
+	case c.Joined:
+		return 0
 	case !c.Categorical:
 		return 1
 	}
@@ -179,9 +193,9 @@ func (c *Column) without() int {
 func Features(columns []Column, values []float64, set func(feature int, v float64)) (column int, fault Fault) {
 	first := 0
 	for j := range columns {
-		c, v := &columns[j], values[j]
+		c := &columns[j]
 		if c.Categorical {
-			feature, fault := c.feature(v)
+			feature, fault := c.feature(values[j])
 			if fault != None {
 				return j, fault
 			}
@@ -191,26 +205,61 @@ func Features(columns []Column, values []float64, set func(feature int, v float6
 			first += c.Width()
 			continue
 		}
-		if v != v {
-			if !c.Fill {
-				return j, Missing
-			}
-			v = c.Mean
-		} else if math.Abs(v) > math.MaxFloat64 {
-			return j, NotFinite
-		}
-		if c.Splines != nil {
+		v, fault := c.number(values[j])
+		switch {
+		case fault != None:
+			return j, fault
+		case c.Splines != nil:
 			c.Splines.Set(v, first, set)
-			first += c.Splines.Width()
-			continue
+		case c.Joint != nil:
+			x, k, fault := jointNumbers(columns[j:], values[j:])
+			if fault != None {
+				return j + k, fault
+			}
+			c.Joint.Set(x, first, set)
+		case c.Joined: // the features are set
+		case c.Deviation != 0:
+			set(first, (v-c.Centre)/c.Deviation)
+		default:
+			set(first, v)
 		}
-		if c.Deviation != 0 {
-			v = (v - c.Centre) / c.Deviation
-		}
-		set(first, v)
-		first++
+		first += c.Width()
 	}
 	return -1, None
+}
+
+// jointNumbers returns the numbers of the first column and of the Joined columns after it. If one of
+// the values is no number, jointNumbers returns the index of its column and the reason.
+func jointNumbers(columns []Column, values []float64) (x []float64, column int, fault Fault) {
+	n := 1
+	for n < len(columns) && columns[n].Joined {
+		n++
+	}
+	x = values[:n]
+	for j := range x {
+		v, fault := columns[j].number(x[j])
+		if fault != None {
+			return nil, j, fault
+		}
+		if x[j] != v { // v replaces a missing number
+			x = slices.Clone(x)
+			x[j] = v
+		}
+	}
+	return x, -1, None
+}
+
+// number returns the value v of a numeric column, or the mean for a missing value.
+func (c *Column) number(v float64) (float64, Fault) {
+	switch {
+	case v != v && !c.Fill:
+		return v, Missing
+	case v != v:
+		return c.Mean, None
+	case math.Abs(v) > math.MaxFloat64:
+		return v, NotFinite
+	}
+	return v, None
 }
 
 // feature returns the feature that is 1 for the index of a level, or −1 if there is none.

@@ -9,5 +9,5 @@ import "embed"
 
 // Source holds the files of this package from which a written Go file may copy declarations.
 //
-//go:embed number.go date.go column.go spline.go exp.go kernel.go probability.go ends.go model.go
+//go:embed number.go date.go column.go spline.go gaussian.go exp.go kernel.go probability.go ends.go model.go
 var Source embed.FS
