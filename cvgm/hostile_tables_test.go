@@ -40,6 +40,18 @@ func tableText(in *hostile.Input, cols, rows int, comma rune, field func(col, ro
 	return text.String()
 }
 
+// drawEffects draws an effect of each column of a table. Most numbers have one of two kernels.
+func drawEffects(in *hostile.Input, tbl *table.Table) (effects []table.Effect) {
+	for _, c := range tbl.Columns {
+		e := table.Effect{Column: c.Name, Kind: table.LevelsEffect, Term: fmt.Sprint("term ", in.IntN(2))}
+		if c.Kind == table.Numeric {
+			e.Kind = []table.EffectKind{table.KernelEffect, table.KernelEffect, table.KernelEffect, table.SmoothEffect, table.ScaledEffect}[in.IntN(5)]
+		}
+		effects = append(effects, e)
+	}
+	return effects
+}
+
 // hostileTables reads tables of all kinds of columns, fits models to them, and predicts
 // from other texts, also after JSON.
 func hostileTables(in *hostile.Input) {
@@ -94,6 +106,11 @@ func hostileTables(in *hostile.Input) {
 	}
 	if len(tbl.Classes) > 2 {
 		if tbl, err = tbl.Binary(tbl.Classes[in.IntN(len(tbl.Classes))]); !in.Answer("Table.Binary", err) {
+			return
+		}
+	}
+	if in.IntN(3) == 0 {
+		if tbl, err = tbl.WithEffects(drawEffects(in, tbl)...); !in.Answer("Table.WithEffects", err) {
 			return
 		}
 	}

@@ -23,9 +23,10 @@ import (
 // KernelEffect need more than CSV.MaxBytes, the error is of kind ErrTooLarge.
 //
 // For a KernelEffect, WithEffects chooses inducing rows from the rows of the table without missing
-// values in its columns. Each inducing row is the one that the earlier ones explain least, so the
-// choice depends neither on the target nor on the order of the rows. WithEffects takes no further row if
-// the remainder of every row is at most 1e-10. The cost is O(Nr²) for N rows and r inducing rows.
+// values in its columns. Each inducing row is the one that the earlier ones explain least. The choice
+// depends neither on the target nor on the order and the weights of the rows. WithEffects takes no
+// further row if the remainder of every row is at most 1e-10. The cost is O(Nr²) for N rows and r
+// inducing rows.
 func (t *Table) WithEffects(effects ...Effect) (*Table, error) {
 	if err := t.check(); err != nil {
 		return nil, err
