@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// descentSize decides which problems without a warm start begin with a descent: large problems. A
-	// problem is large if it has n ≥ descentSize coordinates and n·r ≥ descentSize², where r is the
-	// number of distinct rows. A smaller problem has few faces, and each face costs little.
+	// descentSize is the smallest size of a problem for which a fit without a warm start begins with a
+	// descent. A problem with n coordinates and r distinct rows has this size if n ≥ descentSize and
+	// n·r ≥ descentSize². A smaller problem has few faces, and each face costs little.
 	descentSize = 64
 
 	// descentEpochs bounds the number of passes of the descent. One pass costs about as much as one

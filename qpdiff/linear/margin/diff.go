@@ -16,8 +16,8 @@ import (
 type marginDerivative struct {
 	fit  uint64      // the fit that face, psi and curvature are prepared for
 	face *marginFace // the face of the fit, or ownFace
-	// storage of a face that has no weakly active rows and coordinates, or that has a factor of its
-	// own
+	// the storage of face if the fit has weakly active rows or coordinates, or if face needs a factor
+	// of its own
 	ownFace marginFace
 
 	// For each distinct row, psi is the first derivative of the row's loss in its margin, and
@@ -34,9 +34,9 @@ type marginDerivative struct {
 }
 
 // prepare sets d.face to the face of the fit l without the weakly active rows and coordinates, and
-// factorises it. The rows whose multipliers are strictly between their bounds stay on the elbow.
-// Without the weakly active coordinates, the normals of these rows may be linearly dependent. In
-// this case the coordinates stay in the face.
+// factorises it. The rows whose multipliers are strictly between their bounds stay on the elbow. If
+// their normals are linearly dependent without the weakly active coordinates, these coordinates
+// stay in the face.
 func (d *marginDerivative) prepare(l *marginFit) error {
 	if d.fit == l.state.Fit {
 		return nil
@@ -120,9 +120,9 @@ func (d *marginDerivative) solve(p *marginProblem) (size float64) {
 
 // elbowHolds reports whether dtheta is a linear combination of the elbow's normals on the support.
 // If it is, the conditions of the elbow determine dthetaᵀθ, and the adjoint solution w is 0 except
-// for rounding. The parameter size is wᵀHw. This size decides most cases without a pass over the
-// normals.
-func (d *marginDerivative) elbowHolds(p *marginProblem, dtheta []float64, size float64) bool {
+// for rounding. The parameter wHw is wᵀHw; in most cases it suffices to decide, without a pass over
+// the normals.
+func (d *marginDerivative) elbowHolds(p *marginProblem, dtheta []float64, wHw float64) bool {
 	f := d.face
 	v := d.v[:len(f.act)]
 	dense.Gather(v, dtheta, f.act)
@@ -131,7 +131,7 @@ func (d *marginDerivative) elbowHolds(p *marginProblem, dtheta []float64, size f
 		return length == 0
 	}
 	floats.Scale(1/length, v)
-	if !p.curved && math.Sqrt(size)/length*math.Sqrt(p.l2) > dependentTol {
+	if !p.curved && math.Sqrt(wHw)/length*math.Sqrt(p.l2) > dependentTol {
 		return false
 	}
 	return f.dependency(p, v, d.solved) != nil
@@ -156,7 +156,7 @@ func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad
 	g.Generalised = g.Generalised || kinked
 	copy(d.w, dtheta)
 	clear(d.u)
-	if size := d.solve(&l.p.marginProblem); d.elbowHolds(&l.p.marginProblem, dtheta, size) {
+	if wHw := d.solve(&l.p.marginProblem); d.elbowHolds(&l.p.marginProblem, dtheta, wHw) {
 		clear(d.w)
 	}
 	d.adjointFit = l.state.Fit
@@ -164,8 +164,8 @@ func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad
 }
 
 // finishAdjoint ends a VJP: it adds the derivatives in the data. The caller must have added the
-// derivatives in the hyperparameters. The parameter kinkInput is the hyperparameter to which the
-// kinks in weakFree belong.
+// derivatives in the hyperparameters. The parameter kinkInput names the hyperparameter that has the
+// kinks in weakFree.
 func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *learn.Grad, kinkInput qpdiff.Input) error {
 	if err := d.dataVJP(l, g); err != nil {
 		return err

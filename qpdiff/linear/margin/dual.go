@@ -18,8 +18,8 @@ import (
 // bound that its side or sign selects.
 //
 // At one θ, more kinks may meet than θ has coordinates. The primal method may then cycle through
-// the faces that meet at this θ. In the dual problem a margin of 1 only means that a derivative is
-// 0, so that it causes no cycle.
+// the faces that meet at this θ. The dual method does not cycle: in the dual problem, a margin of 1
+// is only a derivative that is 0.
 //
 // dual minimises over the free variables. It then frees a variable whose derivative has the wrong
 // sign (as in the method of Lawson and Hanson 1974 for least squares with bounds). All other free
@@ -32,18 +32,18 @@ import (
 // kinks at once.
 //
 // dual starts from the multipliers of the current face. It returns false if a system is singular,
-// or if it needs more than limit rounds.
-func (p *marginSolver) dual(limit int) bool {
+// or if the count p.rounds reaches maxRounds.
+func (p *marginSolver) dual(maxRounds int) bool {
 	p.model = p.curved
 	defer func() { p.model = false }()
 	p.feasible()
-	return p.fromFeasible(limit)
+	return p.fromFeasible(maxRounds)
 }
 
 // fromFeasible does the work of dual, but starts from a feasible point of the dual problem. Before
 // the call, the face must be the face of this point.
-func (p *marginSolver) fromFeasible(limit int) bool {
-	for p.rounds < limit {
+func (p *marginSolver) fromFeasible(maxRounds int) bool {
+	for p.rounds < maxRounds {
 		if !p.newtonStep() {
 			return false
 		}
@@ -164,9 +164,9 @@ func (p *marginSolver) moveFree() (stopped bool) {
 }
 
 // mostViolated returns the row or coordinate that is farthest on the wrong side of its kink,
-// relative to the size of its terms. The result is i for row i, and rows+j for coordinate j, with
-// the number of rows. If no row or coordinate is on the wrong side by more than rounding, the
-// result is −1.
+// relative to the size of the terms of its margin or entry. The result is i for row i, and p.rows+j
+// for coordinate j. If no row or coordinate is on the wrong side by more than rounding, the result
+// is −1.
 func (p *marginSolver) mostViolated() int {
 	id, most := -1, stillTol
 	size := norm2(p.theta)
@@ -190,11 +190,11 @@ func (p *marginSolver) mostViolated() int {
 	return id
 }
 
-// enter frees one dual variable: the variable of row id, or of coordinate id−rows. The normal of
+// enter frees one dual variable: the variable of row id, or of coordinate id−p.rows. The normal of
 // this variable may be a combination of the normals of the free variables. In this case all these
 // variables first move along the dependency until one of them reaches a bound. This move leaves θ
-// unchanged and lowers the dual objective. If the new variable is the one that reaches its other
-// bound, enter does not free it.
+// unchanged and lowers the dual objective. If the new variable is the first to reach a bound, enter
+// does not free it.
 func (p *marginSolver) enter(id int) {
 	n, s := p.n, len(p.act)
 	// the direction in which the variable moves, and the distance to the other bound of the variable

@@ -284,9 +284,8 @@ func (f *marginFace) system(p *marginProblem, v, c, scratch []float64) (decremen
 		}
 		c[e] = x / f.r[e*n+e]
 	}
-	// If the Hessian is small, v is much larger than d. Each round leaves an error of eps times the
-	// step of this round. If the step of a round is longer than d, another round must therefore
-	// follow.
+	// If the Hessian is small, v is much larger than d. A round leaves an error of eps times the
+	// length of its step. Rounds therefore continue until a step is shorter than d.
 	b := scratch[:len(c)]
 	clear(b)
 	for round := range systemRounds {

@@ -17,9 +17,8 @@ const (
 	// new factor.
 	updatedPart = 8
 
-	// maxUpdates is a number of changes. After this number of changes, a factor is computed anew,
-	// because each change adds rounding errors. Together the changes cost about as much as a new
-	// factor.
+	// maxUpdates is the number of changes after which a factor is computed anew, because each change
+	// adds rounding errors. A new factor costs about as much as these changes together.
 	maxUpdates = 64
 )
 

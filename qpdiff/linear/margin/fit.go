@@ -8,8 +8,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// marginFit is a solved [marginProblem] with its data. The derivatives of the learners read from
-// it.
+// marginFit is a solved [marginProblem] with its data. The derivatives of the learners are computed
+// from it.
 type marginFit struct {
 	state learner.State
 	p     marginSolver
@@ -52,8 +52,8 @@ func (l *marginFit) Reset() {
 	l.p.reset()
 }
 
-// solve computes the fit after the method begin, and writes theta. The parameter hasL1 is true if
-// λ1 is a hyperparameter.
+// solve computes the fit and writes theta. Before the call, the arguments of Fit must have been
+// checked. The parameter hasL1 is true if λ1 is a hyperparameter.
 func (l *marginFit) solve(theta []float64, hasL1 bool) error {
 	warm := l.p.isWarm
 	l.p.stopper = &l.state.Stop
@@ -65,7 +65,7 @@ func (l *marginFit) solve(theta []float64, hasL1 bool) error {
 		return l.findWeak(&l.p, hasL1)
 	}
 	err := attempt()
-	// if the search started from the last face, rounding may hide more than after a start from θ = 0
+	// A search from the last face may fail because of rounding where a search from θ = 0 succeeds.
 	if err != nil && warm {
 		l.p.reset()
 		err = attempt()
@@ -84,9 +84,9 @@ func (l *marginFit) elbow(learner any, dst []int) ([]int, error) {
 	return l.p.Where(learner, &l.state, dst, func(k int) bool { return l.p.side[k] == 0 })
 }
 
-// notDifferentiable returns the error for the inputs that g asks for and in which there is no
-// derivative. The parameter hyper lists the names of the hyperparameters among these inputs. The
-// numbers in the parameter weakSet are numbers of distinct rows.
+// notDifferentiable returns the error for a VJP that cannot compute the fields of g that are not
+// nil. The parameter hyper lists the hyperparameters in which there is no derivative. The parameter
+// weakSet lists distinct rows by their numbers.
 func (l *marginFit) notDifferentiable(g *learn.Grad, weakSet qpdiff.Weak, hyper ...qpdiff.Input) error {
 	return learner.NotDifferentiable(g, weakSet, l.p.First, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
 }

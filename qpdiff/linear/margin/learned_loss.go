@@ -43,8 +43,9 @@ import (
 // one-sided, from the right.
 //
 // θ has no derivative if strict complementarity fails. It fails if the multiplier of a row of the
-// elbow is 0 or α1/N, or if a row off the elbow has the margin 1. (If α1 = α3 = 0, such a margin is
-// a kink in α1 only.) See [SVM] for the tolerance and for equal rows.
+// elbow is 0 or α1/N, or if a row off the elbow has the margin 1. (If α1 = α3 = 0, only the
+// derivative in α1 does not exist at such a margin.) See [SVM] for the tolerance and for equal
+// rows.
 //
 // The zero value is ready for Load. The first fit allocates memory, and later fits allocate
 // nothing.

@@ -44,12 +44,13 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 	return moved, len(p.kinks)
 }
 
-// atStart returns t = dist/v, the position of a kink along a step. If the distance dist is 0 within
-// rounding, relative to scale, it returns 0. Several kinks then have the same position, and are
+// atStart returns t = dist/v, the length of a step at which it reaches a kink: dist is the distance
+// to the kink, and v is the change of the distance along the whole step. If dist is 0 up to the
+// rounding of terms of the size termSize, it returns 0. Several kinks may have t = 0; they are
 // passed in the order of their ids.
-func atStart(dist, v, scale float64) float64 {
+func atStart(dist, v, termSize float64) float64 {
 	t := dist / v
-	if t < stillTol && math.Abs(dist) <= stillTol*scale {
+	if t < stillTol && math.Abs(dist) <= stillTol*termSize {
 		return 0
 	}
 	return t
@@ -98,7 +99,7 @@ func (p *marginSolver) searchCurved() (t float64, kinkID int, ok bool) {
 			atZero -= p.Copies[i] * p.hinge * p.dm[i]
 		}
 	}
-	slope := func(t float64) float64 {
+	smoothSlope := func(t float64) float64 {
 		s := atZero + t*dd
 		for i, v := range p.dm {
 			if v != 0 && p.side[i] != 0 {
@@ -114,20 +115,20 @@ func (p *marginSolver) searchCurved() (t float64, kinkID int, ok bool) {
 		p.kinks[i].jumpsBefore = jumps
 		jumps += p.kinks[i].jump
 	}
-	start := slope(0)
-	if end := slope(1) + jumps; end <= 0 || end <= marginTol*math.Abs(start) {
+	start := smoothSlope(0)
+	if end := smoothSlope(1) + jumps; end <= 0 || end <= marginTol*math.Abs(start) {
 		return 1, -1, true
 	}
 	// The search looks for the first kink after which the slope is not negative.
 	jumps = 0
 	lo, hi := 0.0, 1.0
-	for k := p.passedKinks(slope); k < len(p.kinks); k++ {
+	for k := p.passedKinks(smoothSlope); k < len(p.kinks); k++ {
 		kk := p.kinks[k]
 		jumps = kk.jumpsBefore
 		if k > 0 {
 			lo = p.kinks[k-1].t
 		}
-		s := slope(kk.t) + jumps
+		s := smoothSlope(kk.t) + jumps
 		if s >= 0 {
 			hi = kk.t
 			p.kinks = p.kinks[:k]
@@ -142,7 +143,7 @@ func (p *marginSolver) searchCurved() (t float64, kinkID int, ok bool) {
 	}
 	for range maxBisections {
 		t = (lo + hi) / 2
-		switch s := slope(t) + jumps; {
+		switch s := smoothSlope(t) + jumps; {
 		case s > 0:
 			hi = t
 		case s < sufficientSlope*start:
@@ -161,12 +162,12 @@ func (p *marginSolver) searchCurved() (t float64, kinkID int, ok bool) {
 const fewKinks = 8
 
 // passedKinks returns a number of kinks that searchCurved can skip, because the slope is still
-// negative after each of them. If there are few kinks, it returns 0. The function slope returns the
-// slope without the jumps at the kinks. Each jump increases the slope.
-func (p *marginSolver) passedKinks(slope func(t float64) float64) int {
+// negative after each of them. If there are few kinks, it returns 0. The function smoothSlope
+// returns the slope without the jumps at the kinks. Each jump increases the slope.
+func (p *marginSolver) passedKinks(smoothSlope func(t float64) float64) int {
 	beyond := func(k int) bool {
 		p.stopper.Look()
-		return slope(p.kinks[k].t)+p.kinks[k].jumpsBefore+p.kinks[k].jump >= 0
+		return smoothSlope(p.kinks[k].t)+p.kinks[k].jumpsBefore+p.kinks[k].jump >= 0
 	}
 	from, to := 0, fewKinks
 	for ; to < len(p.kinks) && !beyond(to-1); to *= 2 {

@@ -53,9 +53,9 @@ func (l *marginFit) checkEqual(t *learn.Grad) error {
 
 // finishForward ends a JVP. Before the call, the right-hand side must have the terms of the
 // hyperparameters. finishForward adds the terms of the data, solves the system and writes dtheta.
-// The parameter rate matters if λ1 or the weight of the hinge loss is 0, so that it has a kink
-// there. rate is then the tangent of this hyperparameter.
-func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *learn.Grad, rate float64) error {
+// If λ1 or the weight of the hinge loss is 0, this hyperparameter may have a kink at 0, and the
+// parameter rise is its tangent. Otherwise rise is 0.
+func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *learn.Grad, rise float64) error {
 	p := &l.p
 	n := p.n
 	clear(d.u)
@@ -83,8 +83,8 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *lear
 			d.dm[i] = dm
 		}
 	}
-	if !l.weak.Empty() || rate > 0 {
-		return d.oneSided(l, dtheta, rate)
+	if !l.weak.Empty() || rise > 0 {
+		return d.oneSided(l, dtheta, rise)
 	}
 	d.solve(&p.marginProblem)
 	copy(dtheta, d.w)
@@ -100,11 +100,11 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *lear
 //	           multiplier is at its upper end and at 0; a weakly active
 //	           coordinate on its side of the kink
 //
-// Terms with s_i = max(0, u_i − z_iᵀδ) come from the truncated quadratic loss, and from the hinge
-// loss if the weight of the hinge loss rises from 0 at the rate e_i. Terms with s_j = |δ_j| come
-// from λ1 if λ1 rises from 0. The parameter rate is the tangent of λ1 or of the hinge loss's
-// weight. Equal rows may have different tangents; each such row has its own constraint or s_i.
-func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rate float64) error {
+// Terms with s_i = max(0, u_i − z_iᵀδ) come from the truncated quadratic loss. If the weight of the
+// hinge loss rises from 0 at the rate e_i, they come from the hinge loss too. Terms with s_j =
+// |δ_j| come from λ1 if λ1 rises from 0. The parameter rise is the tangent of the hyperparameter
+// that rises. Equal rows may have different tangents; each such row has its own constraint or s_i.
+func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64) error {
 	p, weak := &l.p, l.weak
 	n := p.n
 	vars := slices.Concat(d.face.act, weak.Coords) // the coordinates that may move
@@ -113,7 +113,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rate float64
 	if p.hinge == 0 {
 		slackRows = weak.Rows
 	}
-	if rate > 0 {
+	if rise > 0 {
 		slackRows, slackCoords = slices.Concat(slackRows, l.weakFree.Rows), l.weakFree.Coords
 	}
 	slack := d.rowPartsOf(l, slackRows)
@@ -152,7 +152,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rate float64
 	for k, part := range slack {
 		s := nv + k
 		q.Q.Set(s, s, 2*p.smooth[1]*part.copies)
-		q.P[s] = rate * part.copies
+		q.P[s] = rise * part.copies
 		row := normal(part.row, -1)
 		row[s] = -1
 		q.atMost(row, -part.u)
@@ -160,7 +160,7 @@ func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rate float64
 	}
 	for k, j := range slackCoords {
 		s := nv + len(slack) + k
-		q.P[s] = rate
+		q.P[s] = rise
 		for _, v := range []float64{1, -1} {
 			row := q.unit(slices.Index(vars, j), v)
 			row[s] = -1
@@ -187,12 +187,11 @@ func newSidedQP(size int) *sidedQP {
 	return &sidedQP{QP: qpdiff.QP{Q: mat.NewDense(size, size, nil), P: make([]float64, size)}, nvars: size}
 }
 
-// row returns the row of a constraint. Entry k of the row is sign times the entry vars[k] of z; all
-// later entries are 0.
-func (q *sidedQP) row(z []float64, vars []int, sign float64) []float64 {
+// row returns the row of a constraint. Entry k of the row is f·z[vars[k]]; all later entries are 0.
+func (q *sidedQP) row(z []float64, vars []int, f float64) []float64 {
 	row := make([]float64, q.nvars)
 	for k, j := range vars {
-		row[k] = sign * z[j]
+		row[k] = f * z[j]
 	}
 	return row
 }

@@ -69,7 +69,7 @@ func (p *marginSolver) stepLimit() int { return p.rounds + fixedRounds + kinkRou
 // primal moves θ from face to face to the solution.
 func (p *marginSolver) primal() error {
 	clear(p.correctedRows)
-	s := primalSearch{marginSolver: p, lastObjective: math.Inf(1), objectiveBefore: math.Inf(1)}
+	s := primalSearch{marginSolver: p, lastMove: math.Inf(1), objectiveBefore: math.Inf(1)}
 	limit := p.stepLimit()
 	for round := 1; p.rounds < limit; round++ {
 		if !p.newtonStep() {
@@ -97,7 +97,7 @@ func (p *marginSolver) primal() error {
 type primalSearch struct {
 	*marginSolver
 	zeroSteps       int     // number of successive steps of length zero
-	lastObjective   float64 // the length of the previous step on the same face; +Inf if there was no such step
+	lastMove        float64 // the largest change of a margin in the previous step on the same face; +Inf if there was no such step
 	objectiveBefore float64 // objective at the last call of isStuck, +Inf before the first
 	rounded         bool    // correctSides has moved margins to 1, so that the next step is not exact
 	// correctSides has left a margin on the wrong side of 1 by more than learner.DecisionTol
@@ -112,17 +112,17 @@ func (s *primalSearch) isStuck() bool {
 	return stuck
 }
 
-// lastOnFace reports whether a step ends at the face's minimiser. The step must cross no kink. It
-// changes margins by at most the parameter maxMove.
+// lastOnFace reports whether a step that crosses no kink ends at the face's minimiser. The
+// parameter maxMove is the largest change of a margin along the step.
 func (s *primalSearch) lastOnFace(maxMove float64) bool {
-	return !s.curved || maxMove <= lastStep || maxMove < roundedStep && maxMove > s.lastObjective/2
+	return !s.curved || maxMove <= lastStep || maxMove < roundedStep && maxMove > s.lastMove/2
 }
 
 // minimiseFace takes the whole step to the face's minimiser. At the minimiser it looks for a reason
 // to leave the face: a margin on the other side of 1, or a multiplier with the wrong sign. If there
 // is no reason, θ is the solution.
 func (s *primalSearch) minimiseFace() (optimal bool, err error) {
-	s.lastObjective = math.Inf(1)
+	s.lastMove = math.Inf(1)
 	s.takeStep(1)
 	s.margins()
 	if !s.curved {
@@ -147,9 +147,9 @@ func (s *primalSearch) minimiseFace() (optimal bool, err error) {
 }
 
 // clearWrongSigns sets coordinates of the support to 0 if rounding has left them on the wrong side
-// of their kink. The line search ignores changes of a coordinate by at most stillTol·‖θ‖. However
-// small such a coordinate is, its subgradient is wrong by 2·λ1 if its sign is wrong. (A wrong sign
-// of a larger coordinate means that λ1 is lost in the rounding of the gradient's terms.)
+// of their kink. The line search ignores changes of a coordinate by at most stillTol·‖θ‖. A wrong
+// sign of even such a small coordinate would make its subgradient wrong by 2·λ1. (A larger
+// coordinate has a wrong sign only if λ1 is lost in the rounding of the gradient's terms.)
 func (s *primalSearch) clearWrongSigns() {
 	cleared, hidden := false, stillTol*norm2(s.theta)
 	for k, j := range s.act {
@@ -180,11 +180,11 @@ func (s *primalSearch) changeFace(maxMove float64, crossed int) bool {
 		m[i] += t * v
 	}
 	s.crossKinks(blocked)
-	s.lastObjective = math.Inf(1)
+	s.lastMove = math.Inf(1)
 	if t == 1 && crossed == 0 { // the face is the same
-		s.lastObjective = maxMove
+		s.lastMove = maxMove
 		if s.curved && maxMove < nearStep {
-			// Near the face's minimiser a wrong sign is a wrong sign.
+			// Near the face's minimiser, the multipliers have the same signs as at the minimiser.
 			s.releaseWrong(true)
 		}
 	}
@@ -194,11 +194,10 @@ func (s *primalSearch) changeFace(maxMove float64, crossed int) bool {
 // correctSides moves every row to the side on which its margin is. It reports whether any row was
 // on the other side. Usually it ignores a margin that is on the other side only by rounding.
 //
-// There is an exception if the squared hinge loss has a large weight. The side of a margin near 1
-// then matters, because this loss has a slope only below 1. If the weight is so large that the
-// rounding of the margin could cause any slope, the row moves to the side above 1, on which there
-// is no slope. It moves only once: either the next steps lead away from 1, or they lead back and
-// the row stays below 1.
+// There is an exception if the squared hinge loss has a large weight. This loss has a slope only
+// below 1, so the side of a margin near 1 then matters. If rounding of the margin alone could cause
+// a large slope, the row moves to the side above 1, on which there is no slope. Each row moves
+// there only once. If the next steps lead back to a margin below 1, the row stays below 1.
 func (s *primalSearch) correctSides() (changed bool) {
 	p := s.marginSolver // once, not in every row
 	s.hidden = false

@@ -25,37 +25,37 @@ const (
 	// which has a larger error.
 	stillTol = 1e-12
 
-	// dependentTol decides whether a normal depends linearly on other normals: its orthogonal
-	// remainder is then at most dependentTol times its length. The Gram–Schmidt method, applied twice,
-	// leaves an error of a few eps for each other normal.
+	// dependentTol decides whether a normal depends linearly on other normals. It does if its
+	// orthogonal remainder is at most dependentTol times as long as the normal. The Gram–Schmidt
+	// method, applied twice, leaves an error of a few eps for each other normal.
 	dependentTol = 1e-13
 
-	// quadraticStep is a change of margins. Along a step that changes no margin by more than
-	// quadraticStep, the curvature of the smooth loss ℓ counts as constant. Along so short a step, the
-	// slope of the objective may be below its own rounding error.
+	// quadraticStep bounds short steps. Along a step that changes no margin by more than
+	// quadraticStep, the curvature of the smooth loss ℓ counts as constant. The computed slope of the
+	// objective could consist of rounding errors along such a step.
 	quadraticStep = 1e-3
 
-	// lastStep is a change of margins. A Newton step is the last if it changes no margin by more than
+	// lastStep ends the Newton steps: a step is the last if it changes no margin by more than
 	// lastStep. Convergence is quadratic, so the remaining error is less than lastStep².
 	lastStep = 1e-8
 
-	// roundedStep is a change of margins. A Newton step is also the last if it changes no margin by
-	// more than roundedStep and is more than half as long as the previous step. With quadratic
-	// convergence the step would be shorter, so it consists of rounding errors.
+	// roundedStep also ends the Newton steps: a step is the last if it changes no margin by more than
+	// roundedStep, but is more than half as long as the previous step. With quadratic convergence it
+	// would be shorter, so it consists of rounding errors.
 	roundedStep = 1e-4
 
-	// nearStep is a change of margins. If a full Newton step changes no margin by more than nearStep,
-	// the multipliers after the step have the same signs as at the face's minimiser.
+	// nearStep bounds full Newton steps after which the signs of the multipliers count. If such a step
+	// changes no margin by more than nearStep, the multipliers have the same signs as at the face's
+	// minimiser.
 	nearStep = .1
 
-	// blockedSteps is a number of successive steps of length zero. After this number of steps, the
-	// solver removes one constraint at a time, because constraints that are removed together may block
-	// one another.
+	// blockedSteps is the number of successive steps of length zero after which the solver removes
+	// only one constraint at a time. Constraints that are removed together may block one another.
 	blockedSteps = 10
 
-	// stuckRounds is a number of successive rounds in which the objective does not fall. After this
-	// number of rounds, the dual method replaces the primal method. The dual method costs more for
-	// each face, so stuckRounds is not small.
+	// stuckRounds is the number of successive rounds without a fall of the objective after which the
+	// dual method replaces the primal method. The dual method costs more for each face, so stuckRounds
+	// is not small.
 	stuckRounds = 20
 
 	// fixedRounds and kinkRounds limit the number of faces that a solve visits: fixedRounds +
@@ -63,8 +63,8 @@ const (
 	// rest is a reserve for ill-conditioned data.
 	fixedRounds, kinkRounds = 200, 50
 
-	// minSquares is a sum of squares. If a sum is at least as large, squares that underflow change
-	// none of its digits.
+	// minSquares is the smallest sum of squares that counts as accurate. In a smaller sum, squares
+	// that underflow may change digits.
 	minSquares = 0x1p-900
 
 	// maxBisections bounds the number of bisections in a line search if the loss has a smooth part ℓ.
@@ -72,7 +72,7 @@ const (
 	// loss has a weight above 1e60.
 	maxBisections = 200
 
-	// sufficientSlope decides when the line search ends if the loss has a smooth part ℓ: at a step
+	// sufficientSlope ends a line search if the loss has a smooth part ℓ. The search ends at a step
 	// length t with |slope at t| ≤ sufficientSlope·|slope at 0| (the curvature condition of Wolfe
 	// 1969).
 	sufficientSlope = .5

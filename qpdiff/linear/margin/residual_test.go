@@ -55,13 +55,13 @@ func TestResidualSeesAWrongSolution(t *testing.T) {
 }
 
 // roundedResidual bounds the residual of a fit of the small degenerate data below. It is some
-// thousand rounding errors. In contrast, a coordinate with the wrong sign has a residual of 2·λ1,
-// which is above a tenth.
+// thousand rounding errors. If a coordinate had the wrong sign, the residual would be 2·λ1, which
+// is above a tenth.
 const roundedResidual = 1e-12
 
-// A coordinate of the support may end at its kink, and rounding then decides its sign. The solver
-// sets such a coordinate to 0. The residual is then only rounding, and the subgradient has the sign
-// of the coordinate's λ1.
+// A coordinate of the support may end at its kink, where rounding decides its sign. The solver then
+// sets the coordinate to 0 and keeps the sign of its λ1 term. The residual is therefore only
+// rounding.
 func TestNoCoordinateCrossesItsKinkByRounding(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
 	atKink := 0

@@ -223,10 +223,10 @@ func (p *marginSolver) outweighs(i int, slope float64) bool {
 	return slope != 0 && slices.ContainsFunc(p.act, func(j int) bool { return slope*math.Abs(p.z[i*p.n+j]) > p.gradSize(j) })
 }
 
-// isNegative reports whether a multiplier is below 0 by more than rounding: the multiplier of row e
-// of the elbow. The rounding is relative to the smaller of two sizes: the upper bound of the
-// multiplier, and the terms that the multiplier balances. If there are no violators, these terms
-// are only the terms of the ridge penalty, which may be very small.
+// isNegative reports whether the multiplier of row e of the elbow is below 0 by more than rounding.
+// The rounding is relative to the smaller of two sizes: the upper bound of the multiplier, and the
+// terms that the multiplier balances. If there are no violators, these terms are only the terms of
+// the ridge penalty, which may be very small.
 func (p *marginSolver) isNegative(e int) bool {
 	b, i := p.mult[e], p.elbow[e]
 	return b < 0 && (b < -marginTol*p.multBound(i) || p.outweighs(i, -b/marginTol))
@@ -262,8 +262,8 @@ func (p *marginSolver) refine() {
 
 // releaseWrong removes the constraints whose multipliers have the wrong sign. If the parameter
 // firstOnly is true, it removes only the first of these constraints. It returns the number of
-// removed constraints. Before the call, θ must be the face's minimiser. releaseWrong also completes
-// grad.
+// removed constraints. Before the call, θ must be the face's minimiser. releaseWrong also adds the
+// terms of the penalties and multipliers to p.grad.
 func (p *marginSolver) releaseWrong(firstOnly bool) int {
 	if !p.curved {
 		for j, t := range p.theta {

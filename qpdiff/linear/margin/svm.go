@@ -143,9 +143,9 @@ func (l *SVM) SupportVectors(dst []int) ([]int, error) {
 	return l.p.Where(l, &l.state, dst, func(k int) bool { return l.multiplier(k) != 0 })
 }
 
-// Elbow returns the numbers i of some training rows, in ascending order: the rows whose margin
-// y_iθᵀx_i the kink of the hinge loss keeps at 1 in the last fit. It overwrites dst, and allocates
-// only if dst has too little capacity. If there is no fit, it returns ErrNotFitted.
+// Elbow returns the numbers i of the training rows on the elbow in the last fit, in ascending
+// order. The kink of the hinge loss keeps their margins y_iθᵀx_i at 1. Elbow overwrites dst, and
+// allocates only if dst has too little capacity. If there is no fit, it returns ErrNotFitted.
 func (l *SVM) Elbow(dst []int) ([]int, error) { return l.elbow(l, dst) }
 
 // Residual implements [learn.VerifiedLearner].

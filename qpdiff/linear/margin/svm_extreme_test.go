@@ -115,9 +115,9 @@ func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 	}
 }
 
-// If the step of a search is too short for float64, the search fails at once, and does not return
-// the same point again and again. One margin moves 1e80 times as far as the other, so that its
-// squared loss rises from 5e-161 on along the step.
+// If a search would end at a step too short for float64, it fails at once. It must not return the
+// same point again and again. Here, one margin moves 1e80 times as far as the other, so the
+// objective falls only up to the step length 5e-161.
 func TestMarginSearchWithoutLength(t *testing.T) {
 	p := marginSolver{
 		marginProblem: marginProblem{rows: 2, RowSet: learner.RowSet{Copies: []float64{1, 1}}, smooth: [3]float64{0, 1, 0}},
@@ -175,7 +175,7 @@ func TestSVMElbowInAnyUnits(t *testing.T) {
 }
 
 // A JVP at a weakly active row solves a quadratic program. If this program has no solution in
-// float64, the JVP does not change its destination.
+// float64, the JVP returns an error and does not write to dtheta.
 func TestSVMOneSidedErrorWritesNothing(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{2, 0, -1, 0, 2, 0}), Y: []float64{1, -1, 1}}
 	var l SVM
@@ -192,8 +192,8 @@ func TestSVMOneSidedErrorWritesNothing(t *testing.T) {
 }
 
 // Powers of two as units, up to 2^±300, do not change θ. Nor do they change which rows and
-// coordinates count as weakly active, even if a first bound of the errors does not decide this. A
-// column far from 0 makes this bound loose.
+// coordinates count as weakly active. A column far from 0 makes the cheap bound of the errors too
+// large to decide this, so the errors themselves are computed.
 func TestSVMWeakInAnyUnits(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(36, 300))

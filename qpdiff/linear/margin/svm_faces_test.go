@@ -81,8 +81,9 @@ func TestUpdatedFactor(t *testing.T) {
 	}
 }
 
-// A row leaves the elbow if it depends on the other rows, or if the rows depend on each other
-// without a coordinate. The result is the same as for a factor computed anew.
+// A row leaves the elbow if its normal depends on the normals of other rows, or if the normals
+// become dependent when a coordinate leaves the support. The result is the same as for a factor
+// computed anew.
 func TestUpdatedFactorOfDependentRows(t *testing.T) {
 	serial.Test(t)
 	const rows, n = 90, 80
@@ -117,8 +118,8 @@ func TestUpdatedFactorOfDependentRows(t *testing.T) {
 	elbow("a dependent row", 70)
 }
 
-// A cold fit of many rows or features visits few faces, because most rows of the elbow are known
-// before. θ, its multipliers and its face have the same bits as after a search from θ = 0.
+// A cold fit of many rows or features visits few faces, because the descent finds most rows of the
+// elbow. θ, its multipliers and its face have the same bits as after a search from θ = 0.
 func TestSVMFewFaces(t *testing.T) {
 	serial.Test(t)
 	cases := []struct {

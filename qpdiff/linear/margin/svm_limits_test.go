@@ -30,8 +30,9 @@ func (p *marginSolver) faceIDs() (f []int) {
 	return f
 }
 
-// gap is the distance of a solution of the hinge loss from a kink, relative to the size of the
-// terms. It also returns the condition number of the Gram matrix of the elbow's normals.
+// gap returns the distance of a solution of the hinge loss from its nearest kink, relative to the
+// size of the terms. It also returns the condition number of the Gram matrix of the elbow's
+// normals.
 func (p *marginSolver) gap() (gap, cond float64) {
 	n := p.n
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
@@ -64,10 +65,10 @@ func (p *marginSolver) gap() (gap, cond float64) {
 	return gap, numtest.EquilibratedCond(len(p.elbow), func(i, k int) float64 { return on(p.elbow[i], p.elbow[k]) })
 }
 
-// Bisection of a penalty finds kinks, with a margin loss with and without curvature. Every
-// derivative at such a kink returns an error, and every derivative away from the kinks succeeds.
-// Units do not matter. Beyond the kink, the solver may keep a row on its side, or on the elbow, for
-// 1e-12 of its terms. If a derivative succeeds there, the distance from the kink is larger than
+// Bisection of a penalty finds kinks, for losses with and without curvature. Every derivative at
+// such a kink returns an error, and every derivative away from the kinks succeeds, in all units.
+// The solver may keep a row on its side, or on the elbow, until the row is beyond its kink by 1e-12
+// of its terms. There, a derivative may succeed only if the distance from the kink is larger than
 // rounding.
 func TestMarginLearnersStrictComplementarity(t *testing.T) {
 	serial.Test(t)
@@ -101,9 +102,10 @@ func TestMarginLearnersStrictComplementarity(t *testing.T) {
 }
 
 // A fit returns an error if the condition number of the Hessian leaves no digit of θ, even if every
-// pivot is well above the rounding of its diagonal entry. In this problem, two examples contradict
-// each other along (3, 1, 1, 0), along which the logistic loss is as steep as α4. Across this
-// direction, two other examples are far beyond their margins, so that only λ gives curvature.
+// pivot is well above the rounding of its diagonal entry. In this problem, two rows are multiples
+// of (3, 1, 1, 0) with opposite labels, so the logistic loss has a curvature proportional to α4 in
+// this direction. The margins of the two other rows are far above 1, so only λ gives curvature in
+// the other directions.
 func TestLearnedLossIllConditioned(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(4, 4, []float64{6, 2, 2, 0, 1, -1, 0, -3, 3, 1, 1, 0, -3, -3, -3, 3}), Y: []float64{1, -1, -1, -1}}
 	theta := make([]float64, 4)
@@ -118,9 +120,9 @@ func TestLearnedLossIllConditioned(t *testing.T) {
 	}
 }
 
-// With a large weight α3, the minimiser of the squared hinge loss is within rounding of a margin of
-// 1, on either side of 1. A fit continues from there as far as the other terms lead, and stops if
-// no term leads further.
+// If α3 is large, the minimiser of the squared hinge loss has a margin of 1 up to rounding, which
+// may be on either side of 1. If other losses still decrease there, the fit must continue beyond
+// this margin. Otherwise it must stop there.
 func TestLearnedLossSteepSquaredHinge(t *testing.T) {
 	for _, x := range []float64{1, 1 - dense.Eps/2, 1 + dense.Eps} {
 		d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -x}), Y: []float64{1, -1}}
@@ -137,7 +139,7 @@ func TestLearnedLossSteepSquaredHinge(t *testing.T) {
 					t.Errorf("x %v, α3 = %g: θ %v, want %v, error %v", x, alpha3, theta, away, err)
 				}
 			}
-			// Only the ridge penalty leads back: θ = 2α3/(2α3 + λ), up to the difference between x and 1.
+			// Without other losses the solution is θ = 2α3/(2α3 + λ), up to the difference between x and 1.
 			l.Reset()
 			want := 2 * alpha3 / (2*alpha3 + .1)
 			if err := l.Fit(theta, []float64{0, 0, alpha3, 0, .1}); err != nil || math.Abs(theta[0]-want) > 8*dense.Eps {

@@ -172,7 +172,7 @@ func (w *weakMargins) listAll(p *marginSolver, hasL1 bool, norm float64, root []
 			continue
 		}
 		// A row on the wrong side of its kink counts as weakly active, because rounding hides the row's
-		// side. The bound by norm is tried first, because it needs no pass over the row.
+		// side. A bound that uses ‖z_i‖ is tried first, because it needs no pass over the row.
 		slack := (m - 1) * float64(p.side[i])
 		if slack > 0 && (!dense.Negligible(slack, cond+p.norm[i]*sway, 1) || !dense.Negligible(slack, cond*(1+p.norm[i]*norm)+p.scaledLength(i, root)*drift, 1)) {
 			continue
@@ -192,15 +192,15 @@ func (p *marginSolver) scaledLength(i int, root []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// listCoords does the work of listAll for the coordinates. The parameter size is the size of the
-// solution, and terms is the size of the gradient's terms. The parameters root, cond and drift have
-// the same meaning as in listAll.
-func (w *weakMargins) listCoords(p *marginSolver, hasL1 bool, root []float64, cond, size, terms, drift float64) {
+// listCoords does the work of listAll for the coordinates. The parameter thetaSize is the size of
+// the solution, and gradSize is the size of the gradient's terms. The parameters root, cond and
+// drift have the same meaning as in listAll.
+func (w *weakMargins) listCoords(p *marginSolver, hasL1 bool, root []float64, cond, thetaSize, gradSize, drift float64) {
 	weak, free, length := &w.weak, &w.weakFree, w.length[:len(p.elbow)]
 	for j, t := range p.theta {
 		if k := p.pos[j]; k >= 0 {
 			switch {
-			case p.sgn[k] == 0 && !hasL1, t*p.sgn[k] >= 0 && !dense.Negligible(root[k]*math.Abs(t), cond*size+drift, 1):
+			case p.sgn[k] == 0 && !hasL1, t*p.sgn[k] >= 0 && !dense.Negligible(root[k]*math.Abs(t), cond*thetaSize+drift, 1):
 			case p.sgn[k] == 0:
 				free.Coords = append(free.Coords, j)
 			default:
@@ -208,12 +208,13 @@ func (w *weakMargins) listCoords(p *marginSolver, hasL1 bool, root []float64, co
 			}
 			continue
 		}
-		// Here λ1 > 0, so the loss has no smooth part ℓ. Errors of the multipliers change the gradient.
+		// Only an SVM with λ1 > 0 has coordinates off the support. Errors of the multipliers change their
+		// gradient.
 		move := 0.0
 		for e, i := range p.elbow {
 			move = max(move, math.Abs(p.z[i*p.n+j])/length[e])
 		}
-		if dense.Negligible(p.l1-math.Abs(p.grad[j]), p.gradSize(j)+move*(size+terms), cond) {
+		if dense.Negligible(p.l1-math.Abs(p.grad[j]), p.gradSize(j)+move*(thetaSize+gradSize), cond) {
 			weak.Coords = append(weak.Coords, j)
 		}
 	}
