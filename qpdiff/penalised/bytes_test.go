@@ -15,8 +15,8 @@ import (
 )
 
 // Bytes counts the memory that Folds and its derivatives hold. The test has folds of one row, folds
-// as large as the smallest large fold, and folds as large as the largest small fold. A few large
-// folds hold a fifth of the counted memory.
+// of the size at which isLarge becomes true, folds with one row less, and a few large folds. A few
+// large folds hold a fifth of the counted memory.
 func TestBytesOfFolds(t *testing.T) {
 	serial.Test(t)
 	const rows, n = 900, 40

@@ -60,7 +60,8 @@ type glmFit struct {
 func (l *glmFit) SetContext(ctx context.Context) { l.state.Stop.Watch(ctx) }
 
 // loadData takes d as the data of the fit. The parameter classes is the number of classes for the
-// multinomial loss, and 0 for any other loss. If err is not nil, take only returns err.
+// multinomial loss, and 0 for any other loss. If the parameter err is not nil, loadData takes no
+// data and returns err.
 func (l *glmFit) loadData(d learn.Data, loss Loss, classes int, penalties []Penalty, intercept bool, err error) error {
 	if err != nil {
 		l.isWarm = false
@@ -309,11 +310,11 @@ func (l *glmFit) freedom(dst []float64) {
 }
 
 const (
-	// lastStep is a length of a step. Such lengths are measured in units in which the Hessian has a
-	// diagonal of ones: the length is the largest change of a parameter divided by the largest
-	// parameter. A step of at most lastStep is the last, because the Hessians before and after it are
-	// equal to working precision. Convergence is quadratic, so any value from 1e-16 to 1e-10 would do,
-	// at the cost of at most one more step.
+	// lastStep ends Newton's method: a step of at most this length is the last. Lengths of steps are
+	// measured in units in which the Hessian has a diagonal of ones: the length is the largest change
+	// of a parameter divided by the largest parameter. After a step of length lastStep, the Hessian is
+	// the same to working precision. Convergence is quadratic, so any value from 1e-16 to 1e-10 would
+	// do, at the cost of at most one more step.
 	lastStep = 1e-13
 	// slowStep is the largest length of a step that rounding alone can cause, in the units of
 	// lastStep. A step of at most slowStep counts as rounding unless the previous step was at least
@@ -324,14 +325,14 @@ const (
 	// the η of some rows changes by about 1 in each step. The curvature of these rows then vanishes,
 	// and so does the length of the step in the units of lastStep.
 	stillEta = .1
-	// wholeStep is a length of a step, in the units of lastStep. A step of at most wholeStep is taken
+	// wholeStep bounds a length, in the units of lastStep. A step of at most wholeStep is taken
 	// without a check of the slope at its end, because rounding may hide this slope.
 	wholeStep = 1e-7
 	// overshotFactor bounds the ratio −s₁/s₀, where s₀ and s₁ are the slopes at the start and the end
 	// of a step.
 	overshotFactor = .5
 	// mostSteps bounds the number of steps. If there is a minimiser, about ten steps suffice. If there
-	// is none, each step changes η by about 1, and the loss falls to e⁻²⁰⁰.
+	// is none, each step changes η by about 1, so after mostSteps steps the loss is about e⁻²⁰⁰.
 	mostSteps = 200
 	// mostHalvings bounds how often a step is halved. After this number of halvings, a step changes a
 	// parameter by less than its rounding error.

@@ -31,7 +31,7 @@ type foldPart struct {
 	h, dinv    []float64 // factor of H − Z̃ᵀZ̃, or of I − Z̃H⁻¹Z̃ᵀ
 	t          []float64 // for a small fold: H⁻¹Z̃ᵀ, q entries a row
 	step, work []float64
-	// used for normalised features; b, and the gram of a large fold, then belong to the rows outside
+	// for normalised features; b, and the gram of a large fold, are then sums over the rows outside
 	// the fold
 	normal normalFold
 }
@@ -47,7 +47,8 @@ type normalFold struct {
 	total       float64   // of the weights
 	mean, scale []float64 // of z, the features minus glmFit.centre
 	label       float64   // mean of the labels, which are relative to glmFit.label
-	// the features that keep less than gram.LeastKept of their sum of squares after a subtraction
+	// the features that keep, after a subtraction, less than the fraction gram.LeastKept of their sum
+	// of squares
 	lossyFeatures []int
 }
 

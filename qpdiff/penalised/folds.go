@@ -312,8 +312,7 @@ func (d *foldDerivative) rows(l *glmFit, g *learn.Grad) {
 		dense.Axpy(-y, d.sum, d.row)
 		dense.Axpy(-w, d.row[:l.n], g.X.RawRowView(i))
 	}
-	// A row does not train the model of a fold that contains the row, so these contributions are
-	// subtracted.
+	// The fit without a fold does not use the rows of the fold, so their contributions are subtracted.
 	for k := range f.parts {
 		u, beta := d.uThenBeta[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
 		for _, at := range f.parts[k].inFit {

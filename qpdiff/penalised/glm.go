@@ -135,8 +135,8 @@ func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 
 // NormaliseFolds implements [learn.NormalFoldLearner]. If the field Scaled of the normalisation is
-// set, Folds costs n³/6 multiplications for each fold, even for a small fold. FoldsVJP then costs
-// as much for each fold of less than q/2 rows.
+// set, Folds costs n³/6 multiplications for each fold, even for a small fold. FoldsVJP then also
+// costs n³/6 multiplications for each fold of less than q/2 rows.
 func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
 
 // Folds writes predictions to dst, fold after fold: one prediction for each row of a fold. The
@@ -147,7 +147,7 @@ func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
 // Folds is for the squared loss only. With q parameters it costs q³/6 multiplications for each fold
 // of at least q/2 rows, and q² multiplications for each row of a smaller fold. Load has already
 // summed the squares of all rows, and the first Folds after a Load sums the squares of each fold.
-// The condition of a fold's Hessian bounds the loss of digits.
+// The number of lost digits is bounded by the condition number of each fold's Hessian.
 //
 // K random splits cost K times as much as one fold, because nothing is shared between splits that
 // have rows in common. Let p be the share of the rows for training. With K random splits, the first

@@ -98,8 +98,8 @@ func square(r *mat.Dense) *mat.SymDense {
 	return s
 }
 
-// five has penalties of all kinds on 7 features. The last feature has no penalty.
-func five() []Penalty {
+// fivePenalties returns penalties of all kinds on 7 features. The last feature has no penalty.
+func fivePenalties() []Penalty {
 	return []Penalty{{S: square(root(1, 4, 6))}, Differences(1, 5, 2), {First: 2, Root: root(2, 2, 3)}, Ridge(0, 3), {First: 3, S: square(root(3, 2, 3)).SliceSym(0, 2)}}
 }
 
@@ -122,7 +122,7 @@ func TestContract(t *testing.T) {
 				l := &GLM{Loss: loss, Intercept: intercept}
 				n, hyper := 3, []float64{.8}
 				if some {
-					l.Penalties, n, hyper = five(), 7, fiveLambda
+					l.Penalties, n, hyper = fivePenalties(), 7, fiveLambda
 				}
 				cases := []learntest.Case{{Name: "rows", Data: labels(loss, casetest.NoisyClasses(1, 30, n))}, {Name: "more rows", Data: labels(loss, casetest.NoisyClasses(2, 71, n))}}
 				if !some {
@@ -187,7 +187,8 @@ func TestRidge(t *testing.T) {
 	numtest.NearAll(t, "θ", got, want, 1e-12, 0)
 }
 
-// The test lists the differences of an order. They are 0 for polynomials of a lower degree.
+// The test computes the differences of each order from their definition. Differences of polynomials
+// of a lower degree are 0.
 func TestDifferences(t *testing.T) {
 	const count = 6
 	for order := 1; order < count; order++ {
@@ -257,8 +258,8 @@ func TestIllPosed(t *testing.T) {
 			}
 		}
 	}
-	// In the rows in which feature 1 is not 0, no count is above 0, or the feature separates the
-	// classes. In the other rows the feature is 0.
+	// Rows in which feature 1 is not 0 have no minimum of their own: no count is above 0, or the
+	// feature separates the classes. In the other rows the feature is 0.
 	part := learn.Data{X: mat.NewDense(9, 2, []float64{1, 0, -2, 0, 3, 0, -4, 0, 5, 0, -1, 0, 2, 1, 1, 1, 0, 1}), Y: []float64{3, 1, 5, 0, 9, 2, 0, 0, 0}}
 	for _, loss := range []Loss{Poisson, Logistic} {
 		for i := range part.Y[:6] {
@@ -345,7 +346,7 @@ func TestFreedom(t *testing.T) {
 	const tol = 1e-12 // rounding
 	d := casetest.RandomData(5, 30, 7, false)
 	theta, freedom := make([]float64, 8), make([]float64, 8)
-	l := &GLM{Penalties: five(), Intercept: true}
+	l := &GLM{Penalties: fivePenalties(), Intercept: true}
 	if err := l.Freedom(freedom); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Errorf("error %v before a fit", err)
 	}

@@ -40,9 +40,9 @@ func (k Loss) name() string {
 	return strconv.Itoa(int(k))
 }
 
-// at returns three derivatives of the loss ℓ. The results slope and curvature are the first and the
-// second derivative of ℓ in η. The result slopeY is the derivative of slope in y.
-func (k Loss) at(y, eta float64) (slope, curvature, slopeY float64) {
+// derivatives returns three derivatives of the loss ℓ. The results slope and curvature are the
+// first and the second derivative of ℓ in η. The result slopeY is the derivative of slope in y.
+func (k Loss) derivatives(y, eta float64) (slope, curvature, slopeY float64) {
 	switch k {
 	case Logistic:
 		s, rest := 1/(1+math.Exp(y*eta)), 1/(1+math.Exp(-y*eta))
@@ -99,7 +99,7 @@ func (k Loss) check(d learn.Data) error {
 // of the rows. The term of row i has the weight w[i].
 func (k Loss) evaluate(p *point, y, w []float64) {
 	for i, eta := range p.eta {
-		slope, curvature, slopeY := k.at(y[i], eta)
+		slope, curvature, slopeY := k.derivatives(y[i], eta)
 		p.slope[i], p.curvature[i], p.slopeY[i] = w[i]*slope, w[i]*curvature, w[i]*slopeY
 	}
 }

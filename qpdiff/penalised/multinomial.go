@@ -30,9 +30,9 @@ import (
 //
 // # Method
 //
-// The method is the same as for [GLM], but the parameters are those of C − 1 orthonormal contrasts
-// of the classes (Helmert contrasts), for which the Hessian is regular. With n features a Newton
-// step costs N·n²C²/4 multiplications for the Hessian and (Cn)³/6 for the factor of the Hessian.
+// The method is the same as for [GLM], with the parameters of C − 1 orthonormal contrasts of the
+// classes (Helmert contrasts), for which the Hessian is regular. With n features a Newton step
+// costs N·n²C²/4 multiplications for the Hessian and (Cn)³/6 for the factor of the Hessian.
 //
 // Set Classes before Load. Fits after the first allocate nothing.
 type Multinomial struct {

@@ -97,7 +97,7 @@ func TestMultinomialContract(t *testing.T) {
 			l := &Multinomial{Classes: 3, Intercept: intercept}
 			n, hyper := 3, []float64{.8}
 			if some {
-				l.Penalties, n, hyper = five(), 7, fiveLambda
+				l.Penalties, n, hyper = fivePenalties(), 7, fiveLambda
 			}
 			cases := []learntest.Case{{Name: "rows", Data: classData(1, 40, n, 3)}, {Name: "more rows", Data: classData(2, 71, n, 3)}}
 			if !some {
@@ -167,7 +167,7 @@ func TestTwoClasses(t *testing.T) {
 }
 
 // The answer is the same if the classes have other numbers, if the features are in other units, or
-// if the features have a large constant.
+// if a large constant is added to the features.
 func TestMultinomialUnits(t *testing.T) {
 	const rows, n, classes, q, tol = 50, 4, 4, 5, 1e-9 // 2²⁰ beside features of size 1 costs 20 bits
 	d := classData(6, rows, n, classes)
@@ -195,8 +195,8 @@ func TestMultinomialUnits(t *testing.T) {
 	}
 }
 
-// If a problem has no unique solution, the error shows this, in all units. A label that is not a
-// class, and fewer than two classes, also cause an error.
+// If a problem has no unique solution, the fit returns an error of the right kind, in all units. A
+// label that is not a class, and fewer than two classes, also cause an error.
 func TestMultinomialRefusals(t *testing.T) {
 	for _, unit := range []float64{1e-6, 1, 1e6} {
 		d := classData(7, 30, 3, 3)
@@ -263,7 +263,7 @@ func TestMultinomialRefusals(t *testing.T) {
 func TestMultinomialFreedom(t *testing.T) {
 	const classes, n, tol = 3, 7, 1e-10
 	d := classData(8, 90, n, classes)
-	l := &Multinomial{Classes: classes, Penalties: five(), Intercept: true}
+	l := &Multinomial{Classes: classes, Penalties: fivePenalties(), Intercept: true}
 	theta, freedom := make([]float64, classes*(n+1)), make([]float64, classes*(n+1))
 	if err := l.Freedom(freedom); !errors.Is(err, qpdiff.ErrNotFitted) {
 		t.Errorf("error %v before a fit", err)

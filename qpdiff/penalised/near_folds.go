@@ -236,7 +236,7 @@ func (s *foldStep) predictionError(z []float64) (sum float64) {
 	return nearRounding * sum
 }
 
-// The method fit computes the predictions for a fold. It uses a fit to the rows outside the fold.
+// fit computes the predictions for a fold from a fit to the rows outside the fold.
 func (s *foldStep) fit(dst, bound []float64, val []int) error {
 	l := s.l
 	d := l.state.Data

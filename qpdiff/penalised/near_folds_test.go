@@ -53,9 +53,8 @@ func nearProblem(seed uint64) (l *GLM, d learn.Data, hyper []float64, folds [][]
 	return l, d, hyper, folds
 }
 
-// The function without returns the predictions for the rows of a fold, from a fit to all other
-// rows.
-func without(t *testing.T, l *GLM, d learn.Data, hyper []float64, fold []int) (dst []float64) {
+// predictWithout returns the predictions for the rows of a fold, from a fit to all other rows.
+func predictWithout(t *testing.T, l *GLM, d learn.Data, hyper []float64, fold []int) (dst []float64) {
 	t.Helper()
 	rows, n := d.X.Dims()
 	weights := numtest.Ones(rows)
@@ -74,8 +73,8 @@ func without(t *testing.T, l *GLM, d learn.Data, hyper []float64, fold []int) (d
 	return dst
 }
 
-// The bound of each prediction holds on random problems. If there are at least five rows for each
-// parameter, the bound is near the error of the step.
+// On random problems, no prediction differs from the exact one by more than its bound. If there are
+// at least five rows for each parameter, the bound is near the error of the step.
 func TestNearFolds(t *testing.T) {
 	const visible = 1e-8 // errors that rounding does not hide
 	var ratios []float64
@@ -92,7 +91,7 @@ func TestNearFolds(t *testing.T) {
 		stepped, refitted = stepped+len(folds)-fitted, refitted+fitted
 		at := 0
 		for _, fold := range folds {
-			for _, want := range without(t, l, d, hyper, fold) {
+			for _, want := range predictWithout(t, l, d, hyper, fold) {
 				off := math.Abs(dst[at] - want)
 				if !(off <= bound[at]) || math.IsInf(bound[at], 0) {
 					t.Errorf("seed %d, %s: a prediction is off by %v, the bound is %v", seed, l.Loss.name(), off, bound[at])
@@ -137,7 +136,7 @@ func TestNearFoldsWithoutABound(t *testing.T) {
 	dst, bound := make([]float64, 3), make([]float64, 3)
 	fitted, err := l.NearFolds(dst, bound, [][]int{{0}, {1, 2}})
 	numtest.OK(t, err)
-	if want := without(t, l, d, []float64{1e-3}, []int{0}); fitted != 1 || math.Abs(dst[0]-want[0]) > bound[0] || bound[0] > 1e-8*math.Abs(want[0]) {
+	if want := predictWithout(t, l, d, []float64{1e-3}, []int{0}); fitted != 1 || math.Abs(dst[0]-want[0]) > bound[0] || bound[0] > 1e-8*math.Abs(want[0]) {
 		t.Errorf("%d fitted; %v ± %v, want %v", fitted, dst[0], bound[0], want)
 	}
 }

@@ -14,10 +14,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// centres reports whether the folds use the systems that normalFold describes. They do if features
-// are scaled. If features are not scaled, small folds cost less with the factor of all rows. Large
-// folds with an intercept use these systems too, because they need the means of their own training
-// rows: a large entry in the fold moves the mean of all rows far from the training rows.
+// centres reports whether the folds use the systems that normalFold describes. Folds of scaled
+// features use them. For features that are not scaled, small folds cost less with the factor of all
+// rows. Large folds with an intercept use these systems too. They need the means of their own
+// training rows, because a large entry in the fold can move the mean of all rows far from the
+// training rows.
 func (l *glmFit) centres(folds [][]int) bool {
 	return l.normal.Scaled != nil || l.q > l.n && slices.ContainsFunc(folds, func(v []int) bool { return isLarge(len(v), l.q) })
 }
@@ -238,8 +239,8 @@ func (d *foldDerivative) solveNormal(l *glmFit, p *foldPart, u []float64) {
 // features are normalised. If the means and deviations were fixed, there would be only the usual
 // terms. Further terms arise because a mean has the cotangent −Σddst·β/scale, and a deviation has
 // the cotangent −(u∘Pβ + β∘Pu)/scale. Here P is the matrix of the penalties, and Σddst is the
-// parameter sum.
-func (d *foldDerivative) normalRows(l *glmFit, g *learn.Grad, k int, sum float64) {
+// parameter sumDdst.
+func (d *foldDerivative) normalRows(l *glmFit, g *learn.Grad, k int, sumDdst float64) {
 	f, n := &l.folds, l.n
 	p := &f.parts[k]
 	s, u, beta := &p.normal, d.uThenBeta[k*n:(k+1)*n], f.beta[k*n:(k+1)*n]
@@ -253,7 +254,7 @@ func (d *foldDerivative) normalRows(l *glmFit, g *learn.Grad, k int, sum float64
 	}
 	offset := 0.0
 	if l.intercept {
-		offset = sum / s.total
+		offset = sumDdst / s.total
 	}
 	p.eachOutside(len(l.w), func(at int) {
 		w, i := l.w[at], l.rows[at]
@@ -267,7 +268,7 @@ func (d *foldDerivative) normalRows(l *glmFit, g *learn.Grad, k int, sum float64
 		}
 		r, dst := l.y[at]-s.label-dense.Dot(d.row, beta), g.X.RawRowView(i)
 		for j, x := range d.row {
-			dst[j] += w * (r*u[j] - (along+sum/s.total)*beta[j] - d.deviation[j]*x) / s.scale[j]
+			dst[j] += w * (r*u[j] - (along+sumDdst/s.total)*beta[j] - d.deviation[j]*x) / s.scale[j]
 		}
 	})
 }
