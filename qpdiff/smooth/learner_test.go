@@ -60,7 +60,8 @@ func TestSmoothLearnerContract(t *testing.T) {
 	}
 }
 
-// The general rule gives the same answers for ridge regression as the learner for ridge regression.
+// If the objective is ridge regression, a Learner gives the same results as an elastic net with λ1
+// = 0.
 func TestSmoothLearnerIsRidge(t *testing.T) {
 	d := casetest.RandomData(4, 30, 6, false)
 	v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), 6)
@@ -140,11 +141,11 @@ func TestSmoothLearnerOptimal(t *testing.T) {
 	})
 }
 
-// rescaled is the objective f times o, with the parameters θ_j/unit[j] in place of θ_j.
-func rescaled(o smooth.Objective, f float64, unit []float64) smooth.Objective {
-	times := func(dst, src []float64, f float64) {
+// rescaled returns the objective F(φ) = factor·o(θ) with θ_j = unit[j]·φ_j.
+func rescaled(o smooth.Objective, factor float64, unit []float64) smooth.Objective {
+	times := func(dst, src []float64, factor float64) {
 		for j, v := range src {
-			dst[j] = f * v * unit[j]
+			dst[j] = factor * v * unit[j]
 		}
 	}
 	theta, w := make([]float64, len(unit)), make([]float64, len(unit))
@@ -152,13 +153,13 @@ func rescaled(o smooth.Objective, f float64, unit []float64) smooth.Objective {
 	s.Gradient = func(g, phi []float64, d learn.Data, hyper []float64) {
 		times(theta, phi, 1)
 		o.Gradient(g, theta, d, hyper)
-		times(g, g, f)
+		times(g, g, factor)
 	}
 	s.HVP = func(hv, v, phi []float64, d learn.Data, hyper []float64) {
 		times(theta, phi, 1)
 		times(w, v, 1)
 		o.HVP(hv, w, theta, d, hyper)
-		times(hv, hv, f)
+		times(hv, hv, factor)
 	}
 	return s
 }
@@ -241,8 +242,8 @@ func TestSmoothLearnerCondition(t *testing.T) {
 }
 
 // The loss is flat far from its minimum, the features are nearly dependent, and there is almost no
-// penalty. A whole step ends far beyond the minimum. The Hessian at its end is as small as at its
-// start, and the gradient is as large.
+// penalty. A whole step ends far beyond the minimum. The Hessian is small at both ends of the step,
+// and the gradients at both ends are equally large.
 func TestSmoothLearnerFlatLoss(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -284,7 +285,7 @@ func TestSmoothLearnerHessianNearOverflow(t *testing.T) {
 	l := smooth.Learner{Objective: o}
 	theta := make([]float64, 1)
 	numtest.OK(t, l.Load(learn.Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{5.1}}), l.Fit(theta, []float64{0}))
-	// After each step ⅔ of θ remain, which is too much for the allowed number of steps.
+	// Each step only reduces θ to ⅔ of its value, so the allowed number of steps does not suffice.
 	if err := l.Fit(theta, []float64{weight}); !errors.Is(err, qpdiff.ErrIterationLimit) {
 		t.Errorf("θ = %v, error %v", theta, err)
 	}

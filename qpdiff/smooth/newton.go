@@ -138,19 +138,19 @@ func (l *smoothFit) lastStep() error {
 }
 
 const (
-	// bendTol concerns the difference between the Hessians at the start and at the end of a step. The
-	// difference is taken along the step, relative to the gradient. A gradient counts as rounding only
-	// if the difference is at most bendTol. Rounding alone makes a difference of at most 1/256 if
+	// bendTol bounds the difference between the Hessians at the start and at the end of a step,
+	// multiplied by the step, relative to the gradient. A gradient counts as rounding only if this
+	// difference is at most bendTol. Rounding alone makes a difference of at most 1/256 if
 	// [dense.Unsolvable] accepts the condition number.
 	bendTol = 1. / 16
-	// jumpTol concerns the jump of the gradient along a step. A gradient counts as rounding only if
-	// the jump is more than jumpTol times the gradient. For example, the gradient may consist of the
-	// rounding errors of a sum over some thousand rows. It then jumps by the rounding error of one
-	// row.
+	// jumpTol is the smallest jump of the gradient along a step, relative to the gradient, that shows
+	// rounding. A gradient counts as rounding only if it jumps by more than jumpTol. For example, if a
+	// gradient consists of the rounding errors of a sum over some thousand rows, it jumps by the
+	// rounding error of one row.
 	jumpTol = 1. / 64
-	// jumpHalvings is a number of halvings of a step. After this number of halvings, a piece of the
-	// step has 2⁻⁵⁰ of the step's length. If a gradient jumps within such a piece, it is not smooth to
-	// working precision.
+	// jumpHalvings is the number of halvings of a step in the search for a jump. The last piece has
+	// 2⁻⁵⁰ of the step's length. If a gradient jumps within such a piece, it is not smooth to working
+	// precision.
 	jumpHalvings = 50
 )
 
@@ -159,8 +159,8 @@ const (
 // shrunk as the Hessians at both ends of the step predict. Second, it jumps somewhere along the
 // step. The first condition alone does not suffice for a loss that is flat at both ends.
 func (l *smoothFit) isNoise() bool {
-	// norm measures the gradient in units in which the pivots give the Hessian a diagonal of about 1.
-	// A NaN does not count as noise.
+	// norm returns the size of a gradient in units in which the Hessian has a diagonal of about 1; the
+	// pivots give these units. Comparisons are negated, so that a NaN does not count as noise.
 	norm := func(v func(j int) float64) (size float64) {
 		for j, d := range l.dinv {
 			size = max(size, math.Abs(v(j))*math.Sqrt(d))
