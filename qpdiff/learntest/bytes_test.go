@@ -34,15 +34,15 @@ var sized = []struct {
 	hyper  []float64
 	factor float64
 }{
-	// Two of four n×n matrices, and the problem of weakly active coordinates with its vectors, are
-	// allocated only if there are such coordinates.
+	// Bytes counts four n×n matrices. Two of them, and the problem of weakly active coordinates with
+	// its vectors, are allocated only if there are such coordinates.
 	{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, []float64{.05, .1}, 2.6},
 	{"elastic net, weakly active", func() learn.SizedLearner { return &linear.ElasticNet{Generalised: true} }, nil, 1.5},
-	// One of four matrices, or half of the memory of systems by rows, is used only for weakly active
-	// rows.
+	// One of the four counted matrices is used only for weakly active rows, and so is half of the
+	// memory of systems with one unknown for each row.
 	{"Huber", func() learn.SizedLearner { return &linear.Huber{Intercept: true} }, []float64{.05, .4}, 2},
-	// A usual fit has one of two points and the scratch of one of two factors. A derivative needs the
-	// other point only if it depends on the last step of the fit.
+	// Bytes counts two points and the scratch of two factors; a usual fit allocates one of each. A
+	// derivative needs the other point only if it depends on the last step of the fit.
 	{"logistic", func() learn.SizedLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, 2},
 	// The working set may have all features. In this fit it has a third of them.
 	{"sparse logistic", func() learn.SizedLearner { return &linear.SparseLogistic{Intercept: true} }, []float64{.03, .2}, 5},
@@ -93,21 +93,21 @@ func TestHeldBy(t *testing.T) {
 	}
 }
 
-// some returns the cases of a test of bytes. With -short it returns only the first of them, because
-// the bytes are the same on all processors.
-func some[T any](cases []T, first int) []T {
+// someCases returns the cases of a test of bytes. With -short it returns only the first ones, as
+// many as shortCount, because the bytes are the same on all processors.
+func someCases[T any](cases []T, shortCount int) []T {
 	if testing.Short() {
-		return cases[:first]
+		return cases[:shortCount]
 	}
 	return cases
 }
 
-// A learner holds no more memory than Bytes counts, and not much less.
+// Bytes counts at least the memory that a learner holds, and at most a small multiple of it.
 func TestBytes(t *testing.T) {
 	serial.Test(t)
 	defer ways.SetGramFeatures(ways.SetGramFeatures(1000))
 	for _, c := range sized {
-		for _, size := range some([][2]int{{12, 3}, {60, 150}, {400, 40}, {150, 150}, {500, 4}, {20_000, 3}}, 2) {
+		for _, size := range someCases([][2]int{{12, 3}, {60, 150}, {400, 40}, {150, 150}, {500, 4}, {20_000, 3}}, 2) {
 			if size[0] > 1000 && strings.HasPrefix(c.name, "kernel") {
 				continue // their matrices are N × N
 			}
@@ -153,8 +153,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// A learner on a sparse X holds no more memory than Bytes counts, and not much less. This is tested
-// with factors of its systems and with conjugate gradients.
+// Bytes counts at least the memory that a learner on a sparse X holds, and at most a small multiple
+// of it. The test solves the systems with factors and with conjugate gradients.
 func TestBytesOfStored(t *testing.T) {
 	serial.Test(t)
 	for _, most := range []int{5000, 0} {
@@ -169,7 +169,7 @@ func TestBytesOfStored(t *testing.T) {
 			{"logistic", func() learn.SizedLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, 3},
 			{"sparse logistic", func() learn.SizedLearner { return &linear.SparseLogistic{Intercept: true} }, []float64{.15, .1}, 4},
 		} {
-			for _, size := range some([][2]int{{12, 3}, {60, 400}, {4000, 40}, {300, 300}}, 2) {
+			for _, size := range someCases([][2]int{{12, 3}, {60, 400}, {4000, 40}, {300, 300}}, 2) {
 				for _, weighted := range []bool{false, true} {
 					rng := rand.New(rand.NewPCG(1, 36))
 					rows, n := size[0], size[1]
@@ -218,10 +218,10 @@ func largestSlope(d learn.Data) (most float64) {
 	return most
 }
 
-// A fit may allocate memory that the count of Load does not include, such as a working set, or the
-// entries of a Hessian if its systems cannot be solved by rows. Fit counts this memory itself and
-// holds no more than it counts. If the count exceeds MaxBytes, Fit returns the error, and not Load.
-// Within the bound, the fit has the same bits.
+// A fit may allocate memory that the count of Load does not include: a working set, or the entries
+// of a Hessian whose systems cannot be solved with one unknown for each row. Fit counts this memory
+// itself and holds no more than it counts. If the count exceeds MaxBytes, Fit returns an error,
+// although Load returned none. Within the bound, the fit has the same bits.
 func TestBytesOfFits(t *testing.T) {
 	serial.Test(t)
 	type fits struct {
@@ -232,18 +232,19 @@ func TestBytesOfFits(t *testing.T) {
 		small   []float64 // hyperparameters for which Load's count is enough
 		factor  float64   // see sized
 	}
-	for _, c := range some([]fits{
+	for _, c := range someCases([]fits{
 		// Almost all features are in the set.
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 40, 1000, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 20, 5000, []float64{.001, .5}, []float64{100, .5}, 2},
-		// No support is larger than the number of rows. A working set may outgrow its Gram matrix.
+		// A support has at most as many features as there are rows. A working set may become larger than
+		// its Gram matrix allows.
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 600, 300, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 300, 500, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 2000, 250, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 300, 1200, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 250, 700, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"sparse logistic", func() learn.SizedLearner { return new(linear.SparseLogistic) }, 40, 1000, []float64{.001, .5}, []float64{100, .5}, 2},
-		// Penalties too small for systems by rows.
+		// Penalties too small for systems with one unknown for each row.
 		{"Huber", func() learn.SizedLearner { return new(linear.Huber) }, 30, 300, []float64{1e-11, .5}, []float64{.1, .5}, 2},
 		{"Huber", func() learn.SizedLearner { return new(linear.Huber) }, 250, 300, []float64{1e-11, .5}, []float64{.1, .5}, 2},
 		{"logistic", func() learn.SizedLearner { return new(linear.Logistic) }, 250, 300, []float64{1e11}, []float64{1}, 2},

@@ -33,9 +33,9 @@ func (c *endingContext) Err() error {
 	return nil
 }
 
-// Contexts tests a [learn.ContextLearner]. It ends a context at one check during a Load, Fit or
-// VJP, whichever check this is. The call must then end with the error of the context. After such an
-// error from Load, the learner must have no data. After such an error from Fit, the learner must
+// Contexts tests a [learn.ContextLearner]. It ends a context during a Load, Fit or VJP, at
+// different checks of the context. The call must then end with the error of the context. After such
+// an error from Load, the learner must have no data. After such an error from Fit, the learner must
 // have no fit, and θ must be unchanged. After such an error from VJP, the fit must remain. The next
 // calls must give the same bits as a new learner, both from a cold and from a warm start. Contexts
 // does nothing if the learner is not a ContextLearner.

@@ -164,11 +164,11 @@ func isAdjoint(t *testing.T, l learn.Learner, j learn.ForwardLearner, u, g *lear
 	}
 }
 
-// constant checks that the derivatives of a fit do not write to the learner. A derivative must have
+// onlyRead checks that the derivatives of a fit do not write to the learner. A derivative must have
 // the same bits in three situations: alone, at the same time as other derivatives, and with a
 // workspace that was used for another fit. The next fit must have the same bits as without
 // derivatives in between.
-func constant(t *testing.T, newLearner func() learn.Learner, c, other Case) {
+func onlyRead(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	l, theta := fittedLearner(t, newLearner, c)
 	rng := rand.New(rand.NewPCG(4, 7))
 	v, between := numtest.Normals(rng, len(theta)), numtest.Normals(rng, len(theta))
@@ -326,9 +326,10 @@ func countedForms(d learn.Data) (weighted, named, equal learn.Data) {
 }
 
 // countsForward compares the JVPs of two learners along the same direction. The learner l has the
-// data c. The learner repLearner has the data repeated, whose row i is equal to row rows[i] of c.
-func countsForward(t *testing.T, what string, l, repLearner learn.ForwardLearner, c, repeated Case, rows []int) {
-	u, along := newGrad(c, 0), newGrad(repeated, 0)
+// data c, and the learner repLearner has the data repCase. Row k of repCase is equal to row rows[k]
+// of c.
+func countsForward(t *testing.T, what string, l, repLearner learn.ForwardLearner, c, repCase Case, rows []int) {
+	u, along := newGrad(c, 0), newGrad(repCase, 0)
 	rng := rand.New(rand.NewPCG(2, 10))
 	for _, s := range gradSlices(u) {
 		copy(s, numtest.Normals(rng, len(s)))

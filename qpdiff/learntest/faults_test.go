@@ -310,8 +310,8 @@ func (l *kinked) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error
 
 const faultVariable = "CVGM_QPDIFFTEST_FAULT"
 
-// TestOwnTypes runs the tests of the contracts on types. The types have no faults, or the fault
-// that the environment variable names.
+// TestOwnTypes runs all tests of contracts on types of its own. If the environment variable names a
+// fault, the types have this fault. Otherwise they have none.
 func TestOwnTypes(t *testing.T) {
 	fault := os.Getenv(faultVariable)
 	cases := []learntest.Case{

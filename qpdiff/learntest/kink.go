@@ -188,7 +188,7 @@ func (k *kinkTest) checkJVP(t *testing.T, j learn.ForwardLearner, d *learn.Grad,
 		numtest.NearAll(t, what, got, k.quotient(t, d), kinkTol, 1)
 	}
 	if smooth {
-		k.linear(t, j, d, got)
+		k.isLinear(t, j, d, got)
 	}
 }
 
@@ -214,9 +214,9 @@ func (k *kinkTest) quotient(t *testing.T, d *learn.Grad) []float64 {
 	return slopes
 }
 
-// linear checks that the derivative along −d is the negative of the derivative along the direction
-// d, and that the VJP agrees with both.
-func (k *kinkTest) linear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, jvp []float64) {
+// isLinear checks that the derivative along −d is the negative of the derivative along the
+// direction d, and that the VJP agrees with both.
+func (k *kinkTest) isLinear(t *testing.T, j learn.ForwardLearner, d *learn.Grad, jvp []float64) {
 	g := newGrad(k.Case, 0)
 	_ = k.l.VJP(nil, g, k.v) // refuses other inputs
 	var want float64

@@ -22,7 +22,7 @@ func TestKinks(t *testing.T) {
 	data := func(n int, y []float64, x ...float64) learn.Data {
 		return learn.Data{X: mat.NewDense(len(y), n, x), Y: y}
 	}
-	// With XᵀX/N = I, each coordinate of θ is soft-thresholded by itself, from Xᵀy/N = (3, 3, 2).
+	// With XᵀX/N = I, soft thresholding of Xᵀy/N = (3, 3, 2) gives θ, one coordinate at a time.
 	orthogonal := func(y ...float64) learn.Data { return data(3, y, 1, 1, 1, 1, -1, 1, 1, 1, -1, 1, -1, -1) }
 	classes := []float64{1, -1}
 	line := data(1, classes, 1, -2)

@@ -27,10 +27,11 @@ const (
 	largeAdjointTol = 1e-9
 )
 
-// TestLargeSizes tests the derivatives of learners at sizes at which they take the ways for large
-// data by themselves. It takes a random direction in all inputs at once. There the JVP is the
-// central difference quotient of θ, and the VJP is the adjoint of the JVP. The steps are halved
-// until each coordinate and each row is on the same side of its kink at both points.
+// TestLargeSizes tests the derivatives of learners at sizes at which they choose the ways for large
+// data by themselves. It draws a random direction in all inputs at once. The JVP along this
+// direction must be the central difference quotient of θ, and the VJP must be the adjoint of the
+// JVP. The test halves the step of the quotient until each coordinate and each row is on the same
+// side of its kink at both points.
 func TestLargeSizes(t *testing.T) {
 	net := func() learn.ForwardLearner { return new(linear.ElasticNet) }
 	sparseLogistic := func() learn.ForwardLearner { return &linear.SparseLogistic{Intercept: true} }

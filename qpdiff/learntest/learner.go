@@ -73,7 +73,7 @@ func Learner(t *testing.T, newLearner func() learn.Learner, cases ...Case) {
 			run("contexts", p.Then, func(t *testing.T) { Contexts(t, newLearner, c) })
 			run("refusals", p.Then, func(t *testing.T) { refusals(t, newLearner, c) })
 			run("counts", p.Then, func(t *testing.T) { testCounts(t, newLearner, c) })
-			t.Run("const", func(t *testing.T) { constant(t, newLearner, c, other) })
+			t.Run("const", func(t *testing.T) { onlyRead(t, newLearner, c, other) })
 		})
 	}
 }

@@ -56,8 +56,9 @@ type outcome struct {
 	g             *learn.Grad
 }
 
-// run returns θ, a VJP, and a JVP. The direction of the JVP changes the rows from row first on.
-func run(l learn.ForwardLearner, d learn.Data, hyper []float64, first int) (o outcome, err error) {
+// run returns θ, a VJP, and a JVP. The direction of the JVP changes row firstRow and all later
+// rows.
+func run(l learn.ForwardLearner, d learn.Data, hyper []float64, firstRow int) (o outcome, err error) {
 	_, n := d.X.Dims()
 	p, h := l.Dims(n)
 	o = outcome{make([]float64, p), make([]float64, p), casetest.NewGrad(d, h)}
@@ -65,15 +66,15 @@ func run(l learn.ForwardLearner, d learn.Data, hyper []float64, first int) (o ou
 	for i := range v {
 		v[i] = math.Sin(float64(3*i + 1))
 	}
-	for i := range along.Y[first:] {
-		along.Y[first+i] = math.Cos(float64(i))
-		along.X.Set(first+i, 0, math.Sin(float64(i)))
+	for i := range along.Y[firstRow:] {
+		along.Y[firstRow+i] = math.Cos(float64(i))
+		along.X.Set(firstRow+i, 0, math.Sin(float64(i)))
 	}
 	return o, errors.Join(l.Load(d), l.Fit(o.theta, hyper), l.VJP(nil, o.g, v), l.JVP(nil, o.dtheta, along))
 }
 
-// near compares two results to the tolerance tol, relative to each part's largest entry or to
-// floor.
+// near checks that the parts of two results differ by at most tol. The differences are relative to
+// the largest entry of the part, or to floor if this is larger.
 func (o outcome) near(t *testing.T, what string, want outcome, tol, floor float64) {
 	t.Helper()
 	numtest.NearAll(t, what+": theta", o.theta, want.theta, tol, floor)
@@ -144,8 +145,7 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// A row that does not count may have any finite features. It does not count as an example of its
-// class.
+// A row of weight 0 may have any finite features. It does not count as an example of its class.
 func TestRowsThatDoNotCount(t *testing.T) {
 	without := casetest.RandomData(4, 9, 2, true)
 	d := learn.Data{X: mat.NewDense(10, 2, nil), Y: append([]float64{-1}, without.Y...), Weights: slices.Repeat([]float64{1}, 10)}
@@ -279,7 +279,7 @@ func TestWarmStartsFromOtherWeights(t *testing.T) {
 	}
 }
 
-// Numbers may have any size. A fit and its derivatives are then finite, or they are errors of a
+// Inputs may be numbers of any size. A call then returns finite results, or an error of a
 // documented kind.
 func TestExtremes(t *testing.T) {
 	serial.Test(t)

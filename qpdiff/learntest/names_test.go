@@ -18,8 +18,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The errors of a learner begin with its package and name, and the errors of a program with the
-// package. The error for a missing or empty value does not call it a wrong shape.
+// The errors of a learner begin with its package and name, and the errors of a program begin with
+// the package. The error for a missing or empty value does not mention a wrong shape.
 func TestErrorsNameTheLearner(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
 	for _, l := range []learn.Learner{new(linear.ElasticNet), new(linear.Huber), new(linear.Logistic), new(linear.SparseLogistic),

@@ -52,18 +52,18 @@ func buffers(t *testing.T, newLearner func() learn.Learner, c Case) {
 	}
 }
 
-// blocksAlone checks VJPs that add to a single field of a Grad. Another VJP has added to all
-// fields, and want holds its result. The result in the single field must have the same bits as this
-// field of want.
-func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, want *learn.Grad) {
+// blocksAlone checks VJPs that add to a single field of a Grad. The Grad fullGrad holds the result
+// of a VJP that added to all fields. The result in the single field must have the same bits as this
+// field of fullGrad.
+func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, fullGrad *learn.Grad) {
 	for i, g := range []*learn.Grad{{Hyper: make([]float64, len(c.Hyper))}, {X: newGrad(c, 0).X}, {Y: make([]float64, len(c.Data.Y))}, {}} {
 		numtest.OK(t, l.VJP(nil, g, v))
 		for k, s := range [][]float64{g.Hyper, nil, g.Y} {
-			if s != nil && !numtest.SameBits(s, gradSlices(want)[k]) {
-				t.Errorf("VJP: %s alone is %v, with the other fields wanted %v", [...]string{"Hyper", "X", "Y"}[i], s, gradSlices(want)[k])
+			if s != nil && !numtest.SameBits(s, gradSlices(fullGrad)[k]) {
+				t.Errorf("VJP: %s alone is %v, with the other fields wanted %v", [...]string{"Hyper", "X", "Y"}[i], s, gradSlices(fullGrad)[k])
 			}
 		}
-		if g.X != nil && !numtest.SameBits(g.X.RawMatrix().Data, want.X.RawMatrix().Data) {
+		if g.X != nil && !numtest.SameBits(g.X.RawMatrix().Data, fullGrad.X.RawMatrix().Data) {
 			t.Error("VJP: X alone differs from X with the other fields wanted")
 		}
 	}

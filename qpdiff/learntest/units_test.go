@@ -21,10 +21,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A change of units changes no status, no verdict, and no result beyond rounding times the
-// condition number. The features are multiplied by a and the targets by b, and the hyperparameters
-// change accordingly. For polynomial kernels with a constant and for penalised intercepts there are
-// no such hyperparameters. The loss of a LearnedLoss does not scale with its targets.
+// A change of units changes neither the kind of an error nor, beyond rounding times the condition
+// number, any result. The features are multiplied by a and the targets by b, and the
+// hyperparameters change accordingly. For polynomial kernels with a constant and for penalised
+// intercepts there are no such hyperparameters. The loss of a LearnedLoss does not scale with its
+// targets.
 func TestLearnersUnits(t *testing.T) {
 	for _, c := range []units{
 		{"ElasticNet", func() learn.Learner { return new(linear.ElasticNet) }, false, -1, [][4]float64{{0, .3, 1, 1}, {0, .1, 2, 0}}},
@@ -172,10 +173,10 @@ func TestLearnersComplementarityTolerance(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		// terms is a ratio: the size of the terms times the condition number, divided by the change of
-		// the slack or multiplier per change of the input named at.
-		terms float64
-		at    func(off float64) (learn.Learner, learn.Data, []float64)
+		// offError is a change of off, in units of eps. It moves the slack or multiplier by the size of
+		// its terms times the condition number, in the same units.
+		offError float64
+		problem  func(off float64) (learn.Learner, learn.Data, []float64)
 	}{
 		// θ = max(0, 1 − λ1)
 		{"elastic net: slack", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
@@ -229,7 +230,7 @@ func TestLearnersComplementarityTolerance(t *testing.T) {
 		}},
 	} {
 		for _, times := range []float64{1. / 3, 3} {
-			l, d, hyper := c.at(times * 256 * dense.Eps * c.terms)
+			l, d, hyper := c.problem(times * 256 * dense.Eps * c.offError)
 			_, n := d.X.Dims()
 			nt, nh := l.Dims(n)
 			if err := errors.Join(l.Load(d), l.Fit(make([]float64, nt), hyper)); err != nil {

@@ -58,10 +58,10 @@ type view struct {
 	data, seen learn.Data
 }
 
-// drawView draws a view for the learner l, without labels. The view has at most as many features as
-// the parameter most.
-func drawView(rng *rand.Rand, l learn.ViewLearner, most int) view {
-	rows, n := 4+rng.IntN(60), 1+rng.IntN(most)
+// drawView draws a view for the learner l, without labels. The view has at most maxFeatures
+// features.
+func drawView(rng *rand.Rand, l learn.ViewLearner, maxFeatures int) view {
+	rows, n := 4+rng.IntN(60), 1+rng.IntN(maxFeatures)
 	x := numtest.DrawStored(rng, rows, n)
 	d := learn.Data{X: x}
 	if rng.IntN(3) > 0 {
@@ -110,14 +110,14 @@ func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, 
 		}
 	}
 
-	g, dense := d.grads(len(hyper), func(n int) []float64 { return make([]float64, n) })
+	g, denseGrad := d.grads(len(hyper), func(n int) []float64 { return make([]float64, n) })
 	v := numtest.Normals(rng, params)
-	numtest.OK(t, l.VJP(nil, g, v), reference.VJP(nil, dense, v))
-	checkNear(t, "the derivative in the hyperparameters", g.Hyper, dense.Hyper)
-	checkNear(t, "the derivative in y", g.Y, dense.Y)
+	numtest.OK(t, l.VJP(nil, g, v), reference.VJP(nil, denseGrad, v))
+	checkNear(t, "the derivative in the hyperparameters", g.Hyper, denseGrad.Hyper)
+	checkNear(t, "the derivative in y", g.Y, denseGrad.Y)
 	var rows, wantRows []float64
 	d.eachEntry(g, func(own float64, i, j int, scale float64) {
-		rows, wantRows = append(rows, own), append(wantRows, dense.X.At(i, j)/scale)
+		rows, wantRows = append(rows, own), append(wantRows, denseGrad.X.At(i, j)/scale)
 	})
 	checkNear(t, "the derivative in X", rows, wantRows)
 
@@ -132,10 +132,10 @@ func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, 
 	checkNear(t, "the directional derivative", got, wantMove)
 }
 
-// grads returns two Grads: viewGrad for the view, and dense for the dense copy. The function fill
-// returns the entries of viewGrad. The Grad dense has the same entries as viewGrad in Hyper and Y,
+// grads returns two Grads: viewGrad for the view, and denseGrad for the dense copy. The function
+// fill returns the entries of viewGrad. denseGrad has the same entries as viewGrad in Hyper and Y,
 // and zeros in X.
-func (d *view) grads(hypers int, fill func(n int) []float64) (viewGrad, dense *learn.Grad) {
+func (d *view) grads(hypers int, fill func(n int) []float64) (viewGrad, denseGrad *learn.Grad) {
 	rows, n := d.data.X.Dims()
 	viewGrad = &learn.Grad{Hyper: fill(hypers), Y: fill(rows)}
 	if d.data.Sparse() {

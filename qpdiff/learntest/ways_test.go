@@ -18,8 +18,8 @@ import (
 const waysTol = 1e-8
 
 // All ways of a learner give the same results up to rounding, at sizes on both sides of each
-// threshold. A test can override each threshold. The override has an effect in each learner that
-// has the two ways: their results differ in the last bits.
+// threshold. A test can change each threshold. The change reaches each learner that has the two
+// ways: their results then differ in the last bits.
 func TestWaysAgree(t *testing.T) {
 	const never = math.MaxInt32
 	net := func() learn.ForwardLearner { return new(linear.ElasticNet) }
