@@ -81,8 +81,8 @@ type ViewLearner interface {
 type BatchLearner interface {
 	Learner
 	// Batch returns the number of learners that FitBatch should fit together for data of the sizes s.
-	// The learners are like l. If the type of l only embeds the type of this learner, Batch returns 1,
-	// because the type of l may have another Fit.
+	// These learners have the type and the settings of l. If the type of l only embeds the type of
+	// this learner, Batch returns 1, because the type of l may have another Fit.
 	Batch(l Learner, s Size) int
 	// FitBatch calls Fit on the learner of each item whose Err is nil, and sets the item's Err to the
 	// error of Fit. The results have the same bits as with separate calls of Fit. Like Fit, FitBatch
@@ -207,9 +207,9 @@ type FoldLearner interface {
 // 1. A cross-validation needs this if it standardises the training rows of each fold.
 type NormalFoldLearner interface {
 	FoldLearner
-	// NormaliseFolds sets the normalisation that Folds applies after the next Load. This is the
-	// parameter n. If n is not the zero value, the learner then has only Folds and FoldsVJP: Fit
-	// returns an error of kind [qpdiff.ErrDomain].
+	// NormaliseFolds sets the normalisation n that Folds applies after the next Load. If n is not the
+	// zero value, only Folds and FoldsVJP may follow this Load: Fit returns an error of kind
+	// [qpdiff.ErrDomain].
 	NormaliseFolds(n FoldNormal)
 }
 

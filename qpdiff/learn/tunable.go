@@ -11,9 +11,9 @@ type Tunable interface {
 	// Convention returns the loss and the centring that are usual for the learner.
 	Convention() Convention
 	// Hyperparameters describes the hyperparameters for data with the moments m, in the order of Fit.
-	// If a hyperparameter exists once for each group of features, there is one description for all
-	// groups. If the data do not determine a description, Hyperparameters returns nil. This is so for
-	// the parameters of a kernel of your own.
+	// A learner may have one copy of each hyperparameter for each group of features; the result then
+	// has one description for all copies. If the data do not determine a description, Hyperparameters
+	// returns nil, for example for the parameters of a kernel of your own.
 	Hyperparameters(m Moments) []Hyperparameter
 }
 
