@@ -206,18 +206,18 @@ func Dot(a, b [][]float64) float64 {
 	return s
 }
 
-// Slope compares the parameter derivative with difference quotients of the function f, and fails if
-// they disagree. f(step) returns the value of f at this step, and false if f has no value there.
-// The parameter size is the size of the terms of derivative.
+// Slope compares testedSlope, a derivative of the function f, with difference quotients of f. It
+// fails if they disagree. f(step) returns the value of f at this step, and false if f has no value
+// there. The parameter termSize is the size of the terms whose sum is testedSlope.
 //
-// Slope fails if the quotients over two short steps agree with each other but not with derivative.
+// Slope fails if the quotients over two short steps agree with each other but not with testedSlope.
 // At a kink of f, a quotient is the mean of the slopes on both sides. If f has kinks on both sides,
 // the quotients over the two steps may agree by chance. Slope therefore also tries shorter steps,
 // down to the shortest step at which rounding leaves two digits. If the quotient over a shorter
-// step agrees with derivative, Slope does not fail, because this step ends before the next kink.
-// Slope also does not fail if rounding alone changes f by as much. It compares f at steps that
-// hardly differ to measure this rounding.
-func (in *Input) Slope(call string, f func(step float64) (float64, bool), derivative, size float64) {
+// step agrees with testedSlope, Slope does not fail, because this step ends before the next kink.
+// Slope also does not fail if rounding errors of f can explain the disagreement. To measure these
+// errors, it compares f at two steps that are almost equal.
+func (in *Input) Slope(call string, f func(step float64) (float64, bool), testedSlope, termSize float64) {
 	const far, near, shortest = 1e-5, 1e-6, 1e-13
 	var d [2]float64
 	var sides [2]float64
@@ -231,29 +231,29 @@ func (in *Input) Slope(call string, f func(step float64) (float64, bool), deriva
 		d[i] = (up - down) / (2 * h)
 		sides = [2]float64{(mid - down) / h, (up - mid) / h}
 	}
-	size += math.Abs(d[1])
-	if math.Abs(d[0]-d[1]) > 1e-3*size || math.Abs(d[1]-derivative) <= 1e-2*size {
+	termSize += math.Abs(d[1])
+	if math.Abs(d[0]-d[1]) > 1e-3*termSize || math.Abs(d[1]-testedSlope) <= 1e-2*termSize {
 		return
 	}
 	for h := near / 10; h > shortest; h /= 10 {
 		up, ok1 := f(h)
 		down, ok2 := f(-h)
-		if ok1 && ok2 && math.Abs((up-down)/(2*h)-derivative) <= 1e-2*size {
+		if ok1 && ok2 && math.Abs((up-down)/(2*h)-testedSlope) <= 1e-2*termSize {
 			return
 		}
 	}
 	for _, h := range [2]float64{near, -near} {
 		a, ok1 := f(h)
 		b, ok2 := f(h * (1 + 1e-7))
-		if ok1 && ok2 && math.Abs(a-b) > 1e-2*size*near {
+		if ok1 && ok2 && math.Abs(a-b) > 1e-2*termSize*near {
 			return
 		}
 	}
 	what := "wrong"
-	if math.Abs(sides[0]-sides[1]) > 1e-2*size {
+	if math.Abs(sides[0]-sides[1]) > 1e-2*termSize {
 		what = "answered at a kink"
 	}
-	in.Failf(call+": derivative "+what, "%v, differences give %v, from below %v, from above %v", derivative, d[1], sides[0], sides[1])
+	in.Failf(call+": derivative "+what, "%v, differences give %v, from below %v, from above %v", testedSlope, d[1], sides[0], sides[1])
 }
 
 // MaxAbs returns the largest modulus in vs.

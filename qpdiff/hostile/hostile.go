@@ -48,9 +48,9 @@ type Kind struct {
 	Run    func(in *Input)
 }
 
-// hang is the time limit of one input. The slowest inputs are Bayesian searches of hundreds of
-// steps. They take seconds of a core that many other processes may share.
-const hang = 2 * time.Minute
+// maxInputTime is the time limit of one input. The slowest inputs are Bayesian searches of hundreds
+// of steps. They take some seconds on one core, and more if other processes share the core.
+const maxInputTime = 2 * time.Minute
 
 // minCalls is the number of calls from which on the share of successful calls is checked. With this
 // number of calls, three standard deviations of the share are at most .15.
@@ -294,16 +294,16 @@ func (r *run) watch(d *draws, done <-chan struct{}) {
 	}
 }
 
-// endIfHung ends the process if an input takes longer than hang, and prints the stacks of all
-// goroutines. An input that is replayed may take longer, because it may run in a debugger.
+// endIfHung ends the process if an input takes longer than maxInputTime, and prints the stacks of
+// all goroutines. An input that is replayed may take longer, because it may run in a debugger.
 func (r *run) endIfHung(slots []slot, now time.Time) {
 	if r.verbose {
 		return
 	}
 	for i := range slots {
-		if since := slots[i].since.Load(); since > 0 && now.UnixNano()-since > int64(hang) {
+		if since := slots[i].since.Load(); since > 0 && now.UnixNano()-since > int64(maxInputTime) {
 			stacks := make([]byte, 1<<20)
-			fmt.Fprintf(os.Stderr, "HANG: one input takes more than %v:\n%s %d\n%s\n", hang, r.replay, slots[i].index.Load(), stacks[:runtime.Stack(stacks, true)])
+			fmt.Fprintf(os.Stderr, "HANG: one input takes more than %v:\n%s %d\n%s\n", maxInputTime, r.replay, slots[i].index.Load(), stacks[:runtime.Stack(stacks, true)])
 			os.Exit(2)
 		}
 	}
