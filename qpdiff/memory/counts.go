@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Unbounded is the limit if no limit can be read. Larger numbers of bytes are also represented by
-// Unbounded.
+// Unbounded is the limit if no limit can be read. It is also the largest number of bytes that this
+// package returns.
 const Unbounded = math.MaxInt64
 
 // Bytes converts v, a number of bytes, to an int64. The result is at most Unbounded. Sizes are

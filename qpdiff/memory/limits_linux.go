@@ -19,9 +19,9 @@ func system() int64 {
 		if syscall.Getrlimit(which, &r) == nil && r.Cur < Unbounded {
 			low = min(low, int64(r.Cur))
 			if which == syscall.RLIMIT_AS {
-				// The limit includes more than 1 GiB of addresses that Go itself reserves, so only the free
-				// addresses count. The default bound is a quarter of the smallest limit. To make it half of the
-				// free addresses, twice the free addresses count as the limit.
+				// RLIMIT_AS limits addresses, and Go itself reserves more than 1 GiB of them. The default bound
+				// should therefore be half of the free addresses. Because it is a quarter of the smallest
+				// limit, twice the number of free addresses counts as the limit.
 				low = min(low, 2*max(1, int64(r.Cur)-mapped(os.DirFS("/"))))
 			}
 		}

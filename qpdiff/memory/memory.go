@@ -23,7 +23,7 @@ var defaultBound atomic.Int64
 // If a program never needs the default bound, no file is opened.
 var readOnce = sync.OnceValue(func() int64 { return share(least(debug.SetMemoryLimit(-1), math.MaxInt, system())) })
 
-// share returns the default bound if the smallest limit is limit.
+// share returns the default bound for the smallest limit.
 func share(limit int64) int64 {
 	if limit == Unbounded {
 		return Unbounded
