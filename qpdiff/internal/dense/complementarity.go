@@ -14,10 +14,10 @@ const ComplementarityTol = 256
 // solvers use this rule.
 //
 // Let the row be gᵀz ≤ h. For its slack, the parameter value is h − gᵀz, and the parameter scale is
-// |h| + ‖g‖‖z‖. For its multiplier λ, value is λ‖g‖. In this case scale is the size of the
-// gradient's terms that λ·g balances. All norms use the same scaling of the variables, so that
-// units cancel. The parameter cond ≥ 1 is an estimate of the condition number of the KKT system in
-// this scaling. The error of value is about eps·cond·scale.
+// |h| + ‖g‖‖z‖. For its multiplier λ, the parameter value is λ‖g‖, and the parameter scale is the
+// size of the gradient's terms that λ·g balances. All norms use the same scaling of the variables,
+// so that units cancel. The parameter cond ≥ 1 is an estimate of the condition number of the KKT
+// system in this scaling. The slack or multiplier has an error of about eps·cond·scale.
 func Negligible(value, scale, cond float64) bool {
 	return value <= LargestNegligible(scale, cond)
 }

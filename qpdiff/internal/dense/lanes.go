@@ -56,24 +56,24 @@ func RowsOfLanes(dst *[LaneCount][]float64, src []float64, n int) {
 	}
 }
 
-// LaneUpper writes LaneCount systems to dst, in the form that LDLLanes reads. Each system has size
-// unknowns. The upper triangle of the matrix of system i consists of the first size rows and
-// columns of the n×n matrix src[i]. LaneUpper adds the vectors r, which are in lanes, to the
+// LaneUpper writes LaneCount systems to dst, in the form that LDLLanes reads. Each system has
+// numVars unknowns. The upper triangle of the matrix of system i consists of the first numVars rows
+// and columns of the n×n matrix src[i]. LaneUpper adds the vectors r, which are in lanes, to the
 // diagonals of the systems. Entries below the diagonal may change.
-func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, size int) {
-	stride := (size + 1) * LaneCount
-	if vectors && size >= leastEntries {
+func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, numVars int) {
+	stride := (numVars + 1) * LaneCount
+	if vectors && numVars >= leastEntries {
 		for i := range src {
-			_ = src[i][(size-1)*n+size-1]
+			_ = src[i][(numVars-1)*n+numVars-1]
 		}
-		_, _ = dst[size*stride-1], r[size*LaneCount-1]
-		laneUpper(&dst[0], &src[0][0], &src[1][0], &src[2][0], &src[3][0], n, &r[0], size)
+		_, _ = dst[numVars*stride-1], r[numVars*LaneCount-1]
+		laneUpper(&dst[0], &src[0][0], &src[1][0], &src[2][0], &src[3][0], n, &r[0], numVars)
 		return
 	}
 	for i, from := range src {
-		for k := range size {
-			row, to := from[k*n:k*n+size], dst[k*stride+i:]
-			for l := k; l < size; l++ {
+		for k := range numVars {
+			row, to := from[k*n:k*n+numVars], dst[k*stride+i:]
+			for l := k; l < numVars; l++ {
 				to[l*LaneCount] = row[l]
 			}
 			to[k*LaneCount] += r[k*LaneCount+i]
@@ -81,12 +81,12 @@ func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, siz
 	}
 }
 
-// Pad extends the n×n matrix a to size rows and columns. The new rows and columns are from the
-// identity matrix. The rows of a are stride entries apart. The solutions of a system with the
-// extended matrix and of a system with the matrix a have the same bits.
-func Pad(a []float64, stride, n, size int) {
-	for k := range size {
-		row := a[k*stride : k*stride+size]
+// Pad extends the n×n matrix a to newSize rows and columns. The new rows and columns are from the
+// identity matrix. The rows of a are stride entries apart. A system with the extended matrix has a
+// solution with the same bits as a system with the matrix a.
+func Pad(a []float64, stride, n, newSize int) {
+	for k := range newSize {
+		row := a[k*stride : k*stride+newSize]
 		for l := max(k, n); l < len(row); l++ {
 			row[l] = 0
 		}
@@ -237,10 +237,11 @@ func DescendLanes(x, resid, m, r, bounds []float64, n int, live *[LaneCount]floa
 // lineEntries is the number of float64s in a line of memory.
 const lineEntries = 8
 
-// Prefetch asks for n ≥ 1 entries of memory, from the first on, without waiting for them. The entries
-// may lie beyond the variable of the first one: nothing is read from them.
-func Prefetch(first *float64, n int) {
+// Prefetch starts loading n ≥ 1 neighbouring entries of memory into the cache, beginning with
+// *firstEntry, and does not wait for them. The n entries may extend beyond the variable that
+// contains *firstEntry, because their values are not used.
+func Prefetch(firstEntry *float64, n int) {
 	if vectors {
-		prefetch(first, (n+lineEntries-2)/lineEntries+1)
+		prefetch(firstEntry, (n+lineEntries-2)/lineEntries+1)
 	}
 }

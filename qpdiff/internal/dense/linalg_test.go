@@ -103,7 +103,8 @@ func TestRotateRows(t *testing.T) {
 			cos[k], sin[k] = .6, .8
 		}
 		RotateRows(rows, n, n, cos, sin)
-		// Row 0 becomes .6 of itself plus .8 of the next row. The rest moves on to the last row.
+		// The rotations start from the identity matrix. Row 0 becomes (.6, .8, 0, …), and the last row
+		// begins with (−.8)ⁿ⁻¹.
 		if rows[0] != .6 || rows[1] != .8 || math.Abs(rows[(n-1)*n]-math.Pow(-.8, float64(n-1))) > 1e-14 {
 			t.Errorf("%d rows: %v, %v … %v", n, rows[0], rows[1], rows[(n-1)*n])
 		}

@@ -26,9 +26,9 @@ func Highest(x, a, b []float64) (at int, value float64) {
 }
 
 // firstLargest returns the largest entry of values, and the smallest entry of places that belongs
-// to this value. If no value is above the parameter lower, it returns −1 and lower.
-func firstLargest(values, places []float64, lower float64) (at int, value float64) {
-	at, value = -1, lower
+// to this value. If no value is above minValue, it returns −1 and minValue.
+func firstLargest(values, places []float64, minValue float64) (at int, value float64) {
+	at, value = -1, minValue
 	for k, v := range values {
 		if place := int(places[k]); v > value || v == value && at > place {
 			at, value = place, v

@@ -2,10 +2,10 @@ package dense
 
 import "testing"
 
-// BenchmarkPeak measures the highest speeds of this processor, on one core. They are the number of
-// additions and multiplications in products that stay in the cache, and the number of bytes read
-// and written outside the cache. The steps of the library report their own speeds, and --timings
-// prints both speeds next to each other.
+// BenchmarkPeak measures two highest speeds of one core of this processor: additions and
+// multiplications per second in products that stay in the cache, and bytes per second read and
+// written outside the cache. The steps of the library report their own speeds, and --timings prints
+// both next to each other.
 func BenchmarkPeak(b *testing.B) {
 	b.Run("operations", func(b *testing.B) {
 		const rows, n = 256, 64

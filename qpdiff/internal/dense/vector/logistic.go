@@ -57,8 +57,8 @@ func expm1(y reg.VecVirtual, short bool) reg.VecVirtual {
 }
 
 // near writes a function with the given name that computes s and w from s0, w0 and dm. The argument
-// change writes the computation for four rows, and returns their s and w.
-func near(name string, change func(s0, w0, dm reg.VecVirtual) (s, w reg.VecVirtual)) {
+// writeRows writes the computation for four rows, and returns the registers of their s and w.
+func near(name string, writeRows func(s0, w0, dm reg.VecVirtual) (s, w reg.VecVirtual)) {
 	TEXT(name, NOSPLIT, "func(s, w, s0, w0, dm *float64, n int)")
 	Pragma("noescape")
 	Doc(name + " is a branch of LogisticNear or LogisticNext for n rows, a positive multiple of four.")
@@ -75,7 +75,7 @@ func near(name string, change func(s0, w0, dm reg.VecVirtual) (s, w reg.VecVirtu
 		v[k] = YMM()
 		VMOVUPD(here(2+k), v[k])
 	}
-	s, w := change(v[0], v[1], v[2])
+	s, w := writeRows(v[0], v[1], v[2])
 	VMOVUPD(s, here(0))
 	VMOVUPD(w, here(1))
 	ADDQ(Imm(lanes), i)

@@ -309,11 +309,11 @@ func dot4() {
 }
 
 // add4 writes a function that adds four rows to dst. For each entry of dst, it adds the four
-// products one after the other, so that the entry is read and written only once. If less is true,
-// the function first subtracts another row from each row.
-func add4(less bool) {
+// products one after the other, so that the entry is read and written only once. If subtractFirst
+// is true, the function first subtracts another row from each row.
+func add4(subtractFirst bool) {
 	name, params, what := "add4", "dst *float64, n int, f, a, b, c, d *float64", "the vector a of n entries"
-	if less {
+	if subtractFirst {
 		name, params, what = "add4Less", params+", e *float64", "the difference a − e of two vectors of n entries"
 	}
 	TEXT(name, NOSPLIT, "func("+params+")")
@@ -323,7 +323,7 @@ func add4(less bool) {
 	dst, n, f, rows := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), rows()
 	pointers := append([]reg.Register{dst}, rows[:]...)
 	var shift reg.Register
-	if less {
+	if subtractFirst {
 		shift = Load(Param("e"), GP64())
 		pointers = append(pointers, shift)
 	}
@@ -340,7 +340,7 @@ func add4(less bool) {
 		load(Mem{Base: dst}, v)
 		for k, row := range rows {
 			p := register()
-			if less {
+			if subtractFirst {
 				u, e := register(), register()
 				load(Mem{Base: row}, u)
 				load(Mem{Base: shift}, e)
@@ -529,9 +529,9 @@ func distances() {
 // The type best holds, for each lane, the largest value so far and the place of this value.
 type best struct{ value, at, place, step reg.VecVirtual }
 
-// startBest returns a best with the value first and the place 0 in each lane.
-func startBest(first reg.VecVirtual) best {
-	b := best{value: first, at: YMM(), place: YMM(), step: YMM()}
+// startBest returns a best that holds the values firstValues, with the place 0 in each lane.
+func startBest(firstValues reg.VecVirtual) best {
+	b := best{value: firstValues, at: YMM(), place: YMM(), step: YMM()}
 	VMOVUPD(places, b.place)
 	VBROADCASTSD(places.Offset(8*lanes), b.step)
 	VXORPD(b.at, b.at, b.at)
@@ -549,8 +549,8 @@ func declarePlaces() {
 	}
 }
 
-// The method take compares the values at the next places with the largest values so far. If two
-// values are equal, the first value remains.
+// take compares the values at the next places with the largest values so far. If two values are
+// equal, the first value remains.
 func (b best) take(values reg.VecVirtual) {
 	larger := YMM()
 	VCMPPD(Imm(orderedLess), values, b.value, larger)
@@ -746,14 +746,14 @@ func addRowsTo() {
 	stride, count := Load(Param("stride"), GP64()), Load(Param("count"), GP64())
 	SHLQ(Imm(3), stride)
 	row, k := GP64(), GP64()
-	// add writes code that adds all rows to registers·lanes entries of dst. The first of these
-	// entries is at the place at or, if index is not nil, at index + at. add returns the registers
-	// with the sums.
-	add := func(name string, at int, index reg.Register, registers int) []reg.VecVirtual {
+	// add writes code that adds all rows to registers·lanes entries of dst, beginning with entry
+	// firstEntry. If index is not nil, index is added to firstEntry. add returns the registers with
+	// the sums.
+	add := func(name string, firstEntry int, index reg.Register, registers int) []reg.VecVirtual {
 		sums := make([]reg.VecVirtual, registers)
 		for i := range sums {
 			sums[i] = YMM()
-			m := Mem{Base: dst, Disp: 8 * (at + i*lanes)}
+			m := Mem{Base: dst, Disp: 8 * (firstEntry + i*lanes)}
 			if index != nil {
 				m.Index, m.Scale = index, 8
 			}
@@ -762,8 +762,8 @@ func addRowsTo() {
 		if index == nil {
 			MOVQ(a, row)
 		} else {
-			LEAQ(Mem{Base: a, Index: index, Scale: 8, Disp: 8 * at}, row)
-			at = 0
+			LEAQ(Mem{Base: a, Index: index, Scale: 8, Disp: 8 * firstEntry}, row)
+			firstEntry = 0
 		}
 		XORQ(k, k)
 		Label(name + "Row")
@@ -771,7 +771,7 @@ func addRowsTo() {
 		VBROADCASTSD(Mem{Base: f, Index: k, Scale: 8}, factor)
 		for i, sum := range sums {
 			p := YMM()
-			VMULPD(Mem{Base: row, Disp: 8 * (at + i*lanes)}, factor, p)
+			VMULPD(Mem{Base: row, Disp: 8 * (firstEntry + i*lanes)}, factor, p)
 			VADDPD(p, sum, sum)
 		}
 		ADDQ(stride, row)
@@ -884,9 +884,9 @@ func forwardRows() {
 	RET()
 }
 
-// halfSums returns the products of the rows with the first part of x. The register known holds the
-// number of bytes of this part. Each product is the sum of the two lanes of a returned register.
-func halfSums(name string, x, known, at reg.Register, rows []reg.Register) []reg.Register {
+// halfSums returns the products of the rows with the first part of x, which has the length
+// knownBytes in bytes. Each product is the sum of the two lanes of a returned register.
+func halfSums(name string, x, knownBytes, at reg.Register, rows []reg.Register) []reg.Register {
 	sums := make([]reg.VecVirtual, len(rows))
 	for k := range sums {
 		sums[k] = YMM()
@@ -894,7 +894,7 @@ func halfSums(name string, x, known, at reg.Register, rows []reg.Register) []reg
 	}
 	XORQ(at, at)
 	Label(name)
-	CMPQ(at, known)
+	CMPQ(at, knownBytes)
 	JE(LabelRef(name + "End"))
 	v := YMM()
 	VMOVUPD(Mem{Base: x, Index: at, Scale: 1}, v)
@@ -1101,8 +1101,8 @@ func rotateRows() {
 	RET()
 }
 
-// addRow adds f times the n entries at row to the entries at dst. It then continues at the label
-// next. The registers at and left are scratch.
+// addRow writes code that adds f·row to dst, for vectors of n entries. The code then jumps to the
+// label next. The registers at and left are scratch.
 func addRow(dst, row reg.Register, f reg.VecVirtual, at, left, n reg.Register) {
 	entry := func(base reg.Register) Mem { return Mem{Base: base, Index: at, Scale: 8} }
 	XORQ(at, at)

@@ -137,9 +137,9 @@ func ldlSmall() {
 		VMULSD(v, f, f)
 		return f
 	}
-	// vectors writes a loop that applies change to the vectors of a row, beginning with the vector
-	// that contains column c.
-	vectors := func(name string, c, row reg.Register, change func(here func(base reg.Register) Mem, v reg.VecVirtual)) {
+	// vectors writes a loop over the vectors of a row, beginning with the vector that contains column
+	// c. For each vector v, the function writeChange writes the code that changes v.
+	vectors := func(name string, c, row reg.Register, writeChange func(here func(base reg.Register) Mem, v reg.VecVirtual)) {
 		MOVQ(c, index)
 		ANDQ(I32(-lanes), index)
 		SHLQ(Imm(3), index)
@@ -147,7 +147,7 @@ func ldlSmall() {
 		Label(name)
 		v := YMM()
 		VMOVUPD(here(row), v)
-		change(here, v)
+		writeChange(here, v)
 		VMOVUPD(v, here(row))
 		ADDQ(Imm(8*lanes), index)
 		CMPQ(index, stride)
@@ -225,11 +225,11 @@ func ldlForward() {
 	}
 	SHLQ(Imm(2), stride)
 	place := func(base reg.Register, i int) Mem { return Mem{Base: base, Index: k, Scale: 8, Disp: 8 * i} }
-	// find writes code that computes the first unknowns of a group, as many as count. It subtracts
-	// the terms of earlier unknowns of the group. find returns the factors of these unknowns for
-	// later entries.
-	find := func(count int) (f [dotRows]reg.VecVirtual) {
-		for i := range count {
+	// find writes code that computes the first numUnknowns unknowns of a group. It subtracts the terms
+	// of earlier unknowns of the group. find returns the factors of the computed unknowns for later
+	// entries.
+	find := func(numUnknowns int) (f [dotRows]reg.VecVirtual) {
+		for i := range numUnknowns {
 			v := XMM()
 			VMOVSD(place(x, i), v)
 			for before := range i {
