@@ -132,8 +132,8 @@ func TestExactCorrects(t *testing.T) {
 	}
 }
 
-// A parameter without a penalty may have another size than all others. The others keep their digits
-// all the same.
+// A parameter without a penalty may be many orders of magnitude larger than the other parameters.
+// The solution is accurate in the other parameters too.
 func TestExactOfTwoSizes(t *testing.T) {
 	for i := range 20 {
 		rng := rand.New(rand.NewPCG(6, uint64(i)))
@@ -154,8 +154,8 @@ func TestExactOfTwoSizes(t *testing.T) {
 	}
 }
 
-// If the column of a parameter is zero in all rows, the other parameters keep their digits, however
-// large the parameter's entry of b is.
+// If the column of a parameter is zero in all rows, the solution is accurate in the other
+// parameters, however large the parameter's entry of b is.
 func TestExactOfAParameterWithoutRows(t *testing.T) {
 	each(t, func(t *testing.T, rng *rand.Rand, s *System) {
 		lone := rng.IntN(s.Penalised)
@@ -248,9 +248,10 @@ func TestFactorsCome(t *testing.T) {
 	t.Error("the factor was kept for ever")
 }
 
-// Down to the smallest penalty for float32 numbers, a factor of dependent columns computed from
-// them suffices, in any unit. With a penalty ten times smaller, no factor is computed from them. If
-// one is computed nevertheless and does not suffice, an accurate factor replaces it.
+// If the penalty is at least as large as singleFloor requires, a factor computed from float32
+// numbers suffices, in any unit, even if columns are linearly dependent. If the penalty is ten
+// times smaller, no such factor is computed. If one is computed nevertheless and does not suffice,
+// a factor from float64 numbers replaces it.
 func TestSingleFactor(t *testing.T) {
 	replaced := 0
 	for i := range 20 {
@@ -339,9 +340,9 @@ func TestFactorFollowsTheWeights(t *testing.T) {
 	}
 }
 
-// Condition returns a bound of the condition number. If H is not nearly singular, this bound is at
-// most some tens of times too large. With this bound, the error that the terms of the equations
-// cause in a row is bounded.
+// Condition computes an upper bound of the condition number. If H is not nearly singular, the bound
+// is at most some tens of times too large. Errors and Reach bound the error of a row that comes
+// from the terms of the equations.
 func TestConditionBounds(t *testing.T) {
 	each(t, func(t *testing.T, rng *rand.Rand, s *System) {
 		h, dinv := s.entries(), make([]float64, s.K)

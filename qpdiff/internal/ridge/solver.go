@@ -12,13 +12,12 @@ import (
 
 const (
 	// correctionTol is the relative error that the first round of conjugate gradients may leave. Each
-	// later round corrects the result of the previous round. It may leave the fraction laterTol of
-	// that result's error. Two rounds thus leave an error below rounding. These errors are measured in
-	// the norm that the matrix of the Factor defines.
+	// later round may leave laterTol times the error of the round before it. After two rounds the
+	// error is below rounding. Errors are measured in the norm that the matrix of the Factor defines.
 	correctionTol, laterTol = 1e-9, 1e-7
-	// maxCorrections bounds the number of corrections. The constant finalCorrection is a fraction of
-	// the solution. After a correction of at most this fraction, no further correction is made,
-	// because its size would be about the square of the fraction.
+	// maxCorrections bounds the number of corrections. If a correction is at most finalCorrection
+	// times the solution, it is the last: the next correction would be about finalCorrection² times
+	// the solution.
 	maxCorrections  = 4
 	finalCorrection = 1e-8
 	// freshSteps bounds the number of steps with a fresh Factor, which was computed for the very
@@ -358,8 +357,8 @@ func (c *Condition) Reach(sys *System, i int, squares, product float64) float64 
 // system has one unknown for each row.
 func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
 
-// forecastSteps is a number of steps of conjugate gradients. After this number of steps, the rate
-// of convergence is known well enough for a forecast.
+// forecastSteps is the number of steps of conjugate gradients after which the rate of convergence
+// is known well enough for a forecast.
 const forecastSteps = 4
 
 // conjugate makes steps of conjugate gradients from x = 0, at most as many as the parameter
