@@ -65,8 +65,8 @@ func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
 	return d
 }
 
-// Refuses reports whether err is a NotDifferentiableError that lists exactly the given inputs, and
-// exactly those rows and coordinates as weakly active that the parameter weak lists.
+// Refuses reports whether err is a NotDifferentiableError with exactly the given inputs, and with
+// exactly the weakly active rows and coordinates in the parameter weak.
 func Refuses(err error, weak qpdiff.Weak, inputs ...qpdiff.Input) bool {
 	var e *qpdiff.NotDifferentiableError
 	return errors.As(err, &e) && errors.Is(err, qpdiff.ErrNotDifferentiable) && slices.Equal(e.Inputs, inputs) &&

@@ -39,9 +39,9 @@ func Entries(s []float64) []*float64 {
 }
 
 // WrongFit changes an entry of the solution by the fraction wrongPart of this entry. The residual
-// must then be above seenPart·wrongPart. A residual below wrongPart is normal, because one entry
-// makes up some percent of the terms of a condition, and much less if the entry is small compared
-// with the others.
+// must then be above seenPart·wrongPart. This is below wrongPart, because one entry makes up only
+// some percent of the terms of a condition, or much less if the entry is small compared with the
+// other entries.
 const wrongPart, seenPart = 1e-6, 1e-4
 
 // Test checks that the residual is small after a fit. It also checks that a small change of any

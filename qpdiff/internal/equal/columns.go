@@ -18,9 +18,9 @@ import (
 const entryTol = 16
 
 // projectionTol bounds the difference between the projections of equal columns, which are their
-// products with a random vector. The bound is for each row of the data, in units of 2⁻⁵², and for
-// columns scaled to the largest entry 1. It allows for the rounding of the entries, of the largest
-// entry, and of the sums.
+// products with a random vector. For columns scaled to the largest entry 1, the bound is
+// projectionTol·2⁻⁵² times the number of rows. It allows for the rounding of the entries, of the
+// largest entry, and of the sums.
 const projectionTol = 4 * entryTol
 
 // A Matrix has the columns to compare.

@@ -15,13 +15,14 @@ import (
 )
 
 // madeTol bounds the difference between an entry of Make and the sum over the centred and scaled
-// rows, relative to the square roots of the diagonal entries. The bound allows a factor of 100 for
-// LeastKept, and the square root of the number of rows for their rounding.
+// rows, relative to the square roots of the diagonal entries. It allows for two effects: a
+// subtraction that leaves the fraction LeastKept multiplies rounding errors by 100, and a sum over
+// the rows multiplies them by the square root of the number of rows.
 const madeTol = 1e-12
 
-// drawData draws rows in different units. Most of the rows count. The centre and the scale are the
-// moments of the rows that count. In some columns the rows that do not count are far from all
-// others. Some columns are constant in the rows that count.
+// drawData draws rows with features in different units. Most rows have an entry of counts above 0.
+// The centre and the scale are the moments of these rows. In some columns, the other rows are far
+// from these rows. Some columns are constant in these rows.
 func drawData(rng *rand.Rand) (d learn.Data, counts []float64) {
 	rows, n := 4+rng.IntN(80), 1+rng.IntN(20)
 	stride := n + rng.IntN(3)

@@ -14,12 +14,12 @@ type PreciseDual struct {
 	Intercept bool
 }
 
-// Decisions returns the decision values of the rows at the hyperparameter C = size·(1+d). It uses
+// Decisions returns the decision values of the rows at the hyperparameter C = baseC·(1+d). It uses
 // an active-set method that starts at the dual variables β = 0. It adds a small number to the
 // diagonal of the kernel matrix K, so that all linear systems are regular: 1e-60 times the largest
 // diagonal entry of K.
-func (l *PreciseDual) Decisions(size, d float64) (f []float64, exact []*big.Float) {
-	s := l.start(size, d)
+func (l *PreciseDual) Decisions(baseC, d float64) (f []float64, exact []*big.Float) {
+	s := l.start(baseC, d)
 	for {
 		var f []int
 		for i, on := range s.free {
@@ -38,7 +38,7 @@ func (l *PreciseDual) Decisions(size, d float64) (f []float64, exact []*big.Floa
 			break
 		}
 	}
-	s.centre(size)
+	s.centre(baseC)
 	n := len(l.Y)
 	f, exact = make([]float64, n), make([]*big.Float, n)
 	for i, y := range l.Y {

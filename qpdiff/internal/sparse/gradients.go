@@ -70,9 +70,9 @@ func SolveEntries(rows, set float64) float64 {
 }
 
 // Solve sets x to the solution for the right-hand side b. It begins no new round once the relative
-// residual is at most floor. The slice scratch has Room entries. Solve returns the residual,
-// relative to the size of its terms. It also returns the place in the set at which the residual is
-// largest.
+// residual is at most the parameter floor. The slice scratch has Room entries. Solve returns the
+// residual, relative to the size of its terms. It also returns the place in the set at which the
+// residual is largest.
 func (g *Gradients) Solve(q *System, x, b, scratch []float64, floor float64) (residual float64, worst int) {
 	s := len(x)
 	fit := scratch[:q.M]

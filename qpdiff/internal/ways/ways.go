@@ -35,11 +35,11 @@ const gramFeatures = 200
 // an intercept the ratios are 1.5, 1.6, 1.1, .9, .4 at 20, 25, 35, 45, 80 features and 100 rows;
 // 1.2, 1.1, .7, .7, .4 at 1000 rows; and 1.1, 1.0, .7, .6 at 20, 25, 35, 45 and 5000 rows.
 //
-// With half as many rows as features, systems with one unknown for each row are the other way. The
-// logistic regression crosses at 46 features: the ratios are 1.8, 1.2, 1.0 and .5 at 26, 36, 46 and
-// 80 features. Huber's regression crosses at some 75 features: the ratios are 2.3, 1.9, 1.7 and .9
-// at the same numbers of features. Such fits take less than a millisecond, so these systems have no
-// constant of their own.
+// If there are half as many rows as features, the other method uses systems with one unknown for
+// each row. The logistic regression crosses at 46 features: the ratios are 1.8, 1.2, 1.0 and .5 at
+// 26, 36, 46 and 80 features. Huber's regression crosses at some 75 features: the ratios are 2.3,
+// 1.9, 1.7 and .9 at the same numbers of features. Such fits take less than a millisecond, so these
+// systems have no constant of their own.
 const productFeatures = 30
 
 // These constants choose between two methods for systems of sparse columns: a factor, or conjugate

@@ -126,8 +126,8 @@ func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64
 	rho := math.Inf(1)
 	for i := range support.Act {
 		m := support.member(i)
-		// The first member that was already in the sum keeps its weight, and this weight determines ρ. If
-		// all r_f change by the same factor, no weight changes then.
+		// A change of ρ would change all weights. Therefore ρ is chosen so that the first feature that
+		// already has a weight keeps it. If all r_f change by the same factor, no weight changes.
 		if w := o.weight[m.Feature]; w > 0 {
 			rho = w * m.R
 			break
