@@ -28,7 +28,7 @@ type marginDerivative struct {
 	// the right-hand side of the face's system, and later its solution: w has an entry for each
 	// coordinate, and u for each distinct row
 	w, u         []float64
-	v, b, solved []float64 // work of solve
+	v, b, solved []float64 // scratch of solve
 	// for a JVP: the change of the margin of each row of the data at fixed θ
 	dm []float64
 }

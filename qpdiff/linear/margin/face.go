@@ -31,8 +31,8 @@ type marginFace struct {
 	stopper  *stop.Stop
 
 	factored factoredFace
-	line     []float64  // work of update
-	cos, sin [1]float64 // a rotation of rotate
+	line     []float64  // scratch of update
+	cos, sin [1]float64 // the rotation that rotate applies
 }
 
 // A factoredFace describes a face for which the factor of a [marginFace] was computed.

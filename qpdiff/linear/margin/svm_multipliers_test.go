@@ -86,7 +86,7 @@ func TestSVMMultipliers(t *testing.T) {
 	}
 }
 
-// Without a fit there is nothing to show.
+// Without a fit, methods that list properties of the fit return ErrNotFitted.
 func TestMarginSetsWithoutFit(t *testing.T) {
 	var l SVM
 	var loss LearnedLoss

@@ -22,7 +22,7 @@ type weakMargins struct {
 	// scratch of listAll: root has the square roots of the Hessian's diagonal, and length the scaled
 	// lengths ‖z_i‖ of the elbow's normals
 	root, length []float64
-	v, b         []float64 // scratch of decided: right-hand sides, v for the support and b for the elbow
+	v, b         []float64 // scratch of isDecided: right-hand sides, v for the support and b for the elbow
 }
 
 func (w *weakMargins) resize(rows, n int) {
@@ -45,7 +45,7 @@ func (w *weakMargins) findWeak(p *marginSolver, hasL1 bool) error {
 	for k := range root {
 		h := p.l2
 		if p.curved {
-			h = p.h[k*s+k] // left by release at the solution
+			h = p.h[k*s+k] // computed by releaseWrong at the solution
 		}
 		top = max(top, h)
 		root[k] = math.Sqrt(h)
