@@ -229,7 +229,7 @@ func TestLargeConstant(t *testing.T) {
 	}
 }
 
-// If a problem has no unique solution, the error shows this, in all units.
+// If a problem has no unique solution, the fit returns an error of kind ErrIllPosed, in all units.
 func TestIllPosed(t *testing.T) {
 	for _, unit := range []float64{1e-6, 1, 1e6} {
 		d := casetest.RandomData(7, 30, 4, true)
