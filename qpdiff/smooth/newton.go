@@ -19,7 +19,7 @@ type smoothFit struct {
 	hyper     []float64
 	theta     []float64
 
-	// Work of minimise, and of noise.
+	// Scratch of minimise and isNoise.
 	g, step, cand, gc       []float64
 	h, dinv                 []float64
 	point, mid, left, right []float64
