@@ -68,7 +68,7 @@ var sized = []struct {
 // the runtime and of package testing allocate and free some tens of bytes at any time.
 const noise = 1 << 10
 
-// heldBy is the same beside threads that start.
+// numtest.HeldBy returns the same number of bytes if threads start at the same time.
 func TestHeldBy(t *testing.T) {
 	const size = 8 << 10
 	var held []byte

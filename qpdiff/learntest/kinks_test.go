@@ -81,7 +81,7 @@ func TestKinks(t *testing.T) {
 		{"learned loss, curvature", loss, line, []float64{0, 1, .5, 0, e/2 + e*e}, rows(0), byLoss, 0},
 		// At δ = 1 the solution is θ = 1, with the residuals −1, 0 and 10.
 		{"Huber", huber, data(1, []float64{0, 1, 11}, 1, 1, 1), []float64{0, 1}, rows(0), all("λ2", "δ"), 2},
-		// A row more than determines the fit.
+		// One row more has the margin 1 than is needed to determine the fit.
 		{"kernel SVM", values(kernel.Polynomial{Degree: 1}, false), data(1, []float64{1, -1, -1}, 1, -1, -3), []float64{5, 1, 0}, rows(1), all("C", "kernel parameters"), 0},
 		// The kernel between the two rows is 0, so that β = ±min(1, C).
 		{"kernel SVM, β at C", values(nil, false), data(1, classes, 0, 100), []float64{1, 1}, rows(0, 1), all("C", "kernel parameters"), -1},
