@@ -106,7 +106,7 @@ func (in *Input) Failf(category, format string, args ...any) {
 	if f == nil {
 		f = &failure{index: in.index + 1}
 		r.failures[category] = f
-		// A long run shows its findings before its end.
+		// A long run prints a failure as soon as it occurs.
 		r.logf("input %d: %s: %s", in.index, category, fmt.Sprintf(format, args...))
 	}
 	f.count++
