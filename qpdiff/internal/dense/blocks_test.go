@@ -65,7 +65,7 @@ func TestBlocksDependent(t *testing.T) {
 	const n = 140
 	for _, at := range []int{0, 1, 7, 8, 62, 63, 64, 65, 71, 127, 128, 139} {
 		a := definite(rand.New(rand.NewPCG(2, 4)), n, n)
-		for j := range n { // row at is that before it
+		for j := range n { // row at becomes equal to the row before it
 			v := 0.0
 			if at > 0 {
 				v = a[(at-1)*n+j]

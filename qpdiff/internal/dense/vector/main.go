@@ -69,17 +69,16 @@ func subtractPairs(u unit) {
 	f, pairs := Load(Param("f"), GP64()), Load(Param("pairs"), GP64())
 	SHLQ(Imm(3), stride)
 	row, factor, left := GP64(), GP64(), GP64()
-	// take writes a loop over dst. Each pass processes registers·each entries, and the loop ends
-	// when fewer entries are left. The parameter each is the number of entries in a register: a
-	// whole vector, or 1.
-	take := func(name string, registers, each int) {
-		entries := registers * each
+	// take writes a loop over dst. Each pass processes registers·perRegister entries, and the loop
+	// ends when fewer entries are left. A register holds perRegister entries: a whole vector, or 1.
+	take := func(name string, registers, perRegister int) {
+		entries := registers * perRegister
 		Label(name)
 		CMPQ(n, Imm(uint64(entries)))
 		JL(LabelRef(name + "End"))
 		load, multiply, add, subtract, broadcast := VMOVUPD, VMULPD, VADDPD, VSUBPD, VBROADCASTSD
 		register := u.register
-		switch each {
+		switch perRegister {
 		case lanes:
 			register = narrow.register
 		case 1:
@@ -89,7 +88,7 @@ func subtractPairs(u unit) {
 		sums := make([]reg.VecVirtual, registers)
 		for k := range sums {
 			sums[k] = register()
-			load(Mem{Base: dst, Disp: k * each * 8}, sums[k])
+			load(Mem{Base: dst, Disp: k * perRegister * 8}, sums[k])
 		}
 		MOVQ(a, row)
 		MOVQ(f, factor)
@@ -100,8 +99,8 @@ func subtractPairs(u unit) {
 		broadcast(Mem{Base: factor, Disp: 8}, f1)
 		for k, sum := range sums {
 			u, v := register(), register()
-			multiply(Mem{Base: row, Disp: k * each * 8}, f0, u)
-			multiply(Mem{Base: row, Index: stride, Scale: 1, Disp: k * each * 8}, f1, v)
+			multiply(Mem{Base: row, Disp: k * perRegister * 8}, f0, u)
+			multiply(Mem{Base: row, Index: stride, Scale: 1, Disp: k * perRegister * 8}, f1, v)
 			add(v, u, u)
 			subtract(u, sum, sum)
 		}
@@ -110,7 +109,7 @@ func subtractPairs(u unit) {
 		DECQ(left)
 		JNE(LabelRef(name + "Pair"))
 		for k, sum := range sums {
-			load(sum, Mem{Base: dst, Disp: k * each * 8})
+			load(sum, Mem{Base: dst, Disp: k * perRegister * 8})
 		}
 		ADDQ(U32(8*entries), dst)
 		ADDQ(U32(8*entries), a)
@@ -1048,21 +1047,21 @@ func rotateRows() {
 	cos, sin, count := Load(Param("cos"), GP64()), Load(Param("sin"), GP64()), Load(Param("count"), GP64())
 	SHLQ(Imm(3), stride)
 	row, at := GP64(), GP64()
-	take := func(name string, registers, each int) {
-		entries := registers * each
+	take := func(name string, registers, perRegister int) {
+		entries := registers * perRegister
 		Label(name)
 		CMPQ(n, Imm(uint64(entries)))
 		JL(LabelRef(name + "End"))
 		load, multiply, add, subtract, broadcast := VMOVUPD, VMULPD, VADDPD, VSUBPD, VBROADCASTSD
 		register := func() reg.VecVirtual { return YMM() }
-		if each == 1 {
+		if perRegister == 1 {
 			load, multiply, add, subtract, broadcast = VMOVSD, VMULSD, VADDSD, VSUBSD, VMOVSD
 			register = func() reg.VecVirtual { return XMM() }
 		}
 		x := make([]reg.VecVirtual, registers)
 		for i := range x {
 			x[i] = register()
-			load(Mem{Base: rows, Disp: 8 * i * each}, x[i])
+			load(Mem{Base: rows, Disp: 8 * i * perRegister}, x[i])
 		}
 		MOVQ(rows, row)
 		XORQ(at, at)
@@ -1072,13 +1071,13 @@ func rotateRows() {
 		broadcast(Mem{Base: sin, Index: at, Scale: 8}, s)
 		for i := range x {
 			y, cy, sy := register(), register(), register()
-			load(Mem{Base: row, Index: stride, Scale: 1, Disp: 8 * i * each}, y)
+			load(Mem{Base: row, Index: stride, Scale: 1, Disp: 8 * i * perRegister}, y)
 			multiply(y, s, sy)
 			multiply(y, c, cy)
 			cx := register()
 			multiply(x[i], c, cx)
 			add(sy, cx, cx)
-			load(cx, Mem{Base: row, Disp: 8 * i * each})
+			load(cx, Mem{Base: row, Disp: 8 * i * perRegister})
 			multiply(x[i], s, x[i])
 			subtract(x[i], cy, x[i])
 		}
@@ -1087,7 +1086,7 @@ func rotateRows() {
 		CMPQ(at, count)
 		JNE(LabelRef(name + "Rotation"))
 		for i := range x {
-			load(x[i], Mem{Base: row, Disp: 8 * i * each})
+			load(x[i], Mem{Base: row, Disp: 8 * i * perRegister})
 		}
 		ADDQ(Imm(uint64(8*entries)), rows)
 		SUBQ(Imm(uint64(entries)), n)

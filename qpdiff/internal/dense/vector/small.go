@@ -320,27 +320,27 @@ func ldlBack() {
 	k, row, j := GP64(), GP64(), GP64()
 	MOVQ(n, k)
 	SHLQ(Imm(3), stride)
-	// block writes code that computes the size unknowns directly before x[k].
-	block := func(name string, size int) {
-		SUBQ(Imm(uint64(size)), k)
+	// block writes code that computes the numUnknowns unknowns directly before x[k].
+	block := func(name string, numUnknowns int) {
+		SUBQ(Imm(uint64(numUnknowns)), k)
 		MOVQ(k, row)
 		IMULQ(stride, row)
 		ADDQ(a, row)
 		rows := []reg.Register{row}
-		for i := 1; i < size; i++ {
+		for i := 1; i < numUnknowns; i++ {
 			next := GP64()
 			LEAQ(Mem{Base: rows[i-1], Index: stride, Scale: 1}, next)
 			rows = append(rows, next)
 		}
 		place := func(base reg.Register, i int) Mem { return Mem{Base: base, Index: k, Scale: 8, Disp: 8 * i} }
 		var sums []reg.VecVirtual
-		for i := range size {
+		for i := range numUnknowns {
 			s := XMM()
 			VMOVSD(place(x, i), s)
 			sums = append(sums, s)
 		}
 		first := GP64()
-		LEAQ(Mem{Base: k, Disp: size}, first)
+		LEAQ(Mem{Base: k, Disp: numUnknowns}, first)
 		MOVQ(n, j)
 		Label(name + "Known")
 		CMPQ(j, first)
@@ -355,8 +355,8 @@ func ldlBack() {
 		}
 		JMP(LabelRef(name + "Known"))
 		Label(name + "Find")
-		for i := size - 1; i >= 0; i-- {
-			for later := size - 1; later > i; later-- {
+		for i := numUnknowns - 1; i >= 0; i-- {
+			for later := numUnknowns - 1; later > i; later-- {
 				p := XMM()
 				VMULSD(place(rows[i], later), sums[later], p)
 				VSUBSD(p, sums[i], sums[i])
