@@ -21,14 +21,14 @@ const (
 	LeastSquares = 1e-280
 )
 
-// A Maker makes Gram matrices and holds its work.
+// A Maker makes Gram matrices. It holds the scratch for this.
 type Maker struct {
 	End       *stop.Stop // Make checks it
 	sum, size []float64  // Σ c·(x − reference) over the rows x, with the weight c of each row; the sums of squares before the subtraction
 	shift     []float64  // the centre minus the reference
 	seen      []float64
 	work      dense.SquareWork
-	lossySum  []int // the features of which less than LeastKept is left
+	lossySum  []int // the features that keep less than the fraction LeastKept of their sum of squares
 }
 
 // Entries returns the size of a Maker and of the data's Gram together, as a number of float64

@@ -110,7 +110,7 @@ func TestExact(t *testing.T) {
 	})
 }
 
-// Conjugate gradients correct themselves to rounding.
+// Corrections reduce the error of conjugate gradients to rounding.
 func TestExactCorrects(t *testing.T) {
 	serial.Test(t)
 	for i := range 20 {
@@ -386,7 +386,7 @@ func TestConditionBounds(t *testing.T) {
 	})
 }
 
-// Without rows that count, a parameter without a penalty is open.
+// If all weights are 0, the system does not determine a parameter without a penalty.
 func TestConditionOpen(t *testing.T) {
 	for _, byRows := range []bool{false, true} {
 		s := draw(rand.New(rand.NewPCG(4, 4)), 3, 5, false, byRows, true)

@@ -60,7 +60,7 @@ type Gradients struct {
 	alpha, beta []float64
 }
 
-// Room returns the number of entries of work that Solve needs.
+// Room returns the number of entries of the parameter scratch of Solve.
 func Room(rows, set int) int { return rows + vectors*set }
 
 // SolveEntries returns a size as a number of float64 values. It includes a System, its Gradients,

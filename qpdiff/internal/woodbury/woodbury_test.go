@@ -71,7 +71,7 @@ func TestSum(t *testing.T) {
 				m := support.member(i)
 				cond += m.Diag * float64(rows) / m.R
 			}
-			// Both are off by rounding, which the condition of K enlarges.
+			// Both solutions have rounding errors, multiplied by the condition number of K.
 			if d := floats.Distance(x, want, 2); d > 1e-13*cond*floats.Norm(want, 2) {
 				t.Fatalf("seed %d: off by %.2g of %.2g, condition %.2g", seed, d, floats.Norm(want, 2), cond)
 			}
