@@ -164,8 +164,8 @@ func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad
 }
 
 // finishAdjoint ends a VJP: it adds the derivatives in the data. The caller must have added the
-// derivatives in the hyperparameters. The parameter kinkInput names the hyperparameter that has the
-// kinks in weakFree.
+// derivatives in the hyperparameters. The kinks in weakFree exist because one hyperparameter is 0;
+// the parameter kinkInput names this hyperparameter.
 func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *learn.Grad, kinkInput qpdiff.Input) error {
 	if err := d.dataVJP(l, g); err != nil {
 		return err

@@ -163,10 +163,10 @@ func (p *marginSolver) moveFree() (stopped bool) {
 	return stopped
 }
 
-// mostViolated returns the row or coordinate that is farthest on the wrong side of its kink,
-// relative to the size of the terms of its margin or entry. The result is i for row i, and p.rows+j
-// for coordinate j. If no row or coordinate is on the wrong side by more than rounding, the result
-// is −1.
+// mostViolated returns the row or coordinate that is farthest on the wrong side of its kink. The
+// distance is relative to the size of the terms of the margin or coordinate. The result is i for
+// row i, and p.rows+j for coordinate j. If no row or coordinate is on the wrong side by more than
+// rounding, the result is −1.
 func (p *marginSolver) mostViolated() int {
 	id, most := -1, stillTol
 	size := norm2(p.theta)

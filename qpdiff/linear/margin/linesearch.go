@@ -44,10 +44,10 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 	return moved, len(p.kinks)
 }
 
-// atStart returns t = dist/v, the length of a step at which it reaches a kink: dist is the distance
-// to the kink, and v is the change of the distance along the whole step. If dist is 0 up to the
-// rounding of terms of the size termSize, it returns 0. Several kinks may have t = 0; they are
-// passed in the order of their ids.
+// atStart returns t = dist/v, the length of a step at which it reaches a kink. The parameter dist
+// is the distance of a margin or coordinate from its kink, and v is its change along the whole
+// step. If dist is 0 up to the rounding of terms of the size termSize, atStart returns 0. Several
+// kinks may have t = 0; they are passed in the order of their ids.
 func atStart(dist, v, termSize float64) float64 {
 	t := dist / v
 	if t < stillTol && math.Abs(dist) <= stillTol*termSize {

@@ -44,9 +44,8 @@ const (
 	// would be shorter, so it consists of rounding errors.
 	roundedStep = 1e-4
 
-	// nearStep bounds full Newton steps after which the signs of the multipliers count. If such a step
-	// changes no margin by more than nearStep, the multipliers have the same signs as at the face's
-	// minimiser.
+	// nearStep is the largest change of a margin for which a full Newton step counts as near the
+	// face's minimiser. The multipliers after such a step have the same signs as at the minimiser.
 	nearStep = .1
 
 	// blockedSteps is the number of successive steps of length zero after which the solver removes

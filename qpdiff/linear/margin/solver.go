@@ -262,8 +262,8 @@ func (p *marginSolver) refine() {
 
 // releaseWrong removes the constraints whose multipliers have the wrong sign. If the parameter
 // firstOnly is true, it removes only the first of these constraints. It returns the number of
-// removed constraints. Before the call, θ must be the face's minimiser. releaseWrong also adds the
-// terms of the penalties and multipliers to p.grad.
+// removed constraints. Before the call, θ must be the face's minimiser. releaseWrong also sets
+// p.grad to the gradient at θ, without the ℓ₁ term.
 func (p *marginSolver) releaseWrong(firstOnly bool) int {
 	if !p.curved {
 		for j, t := range p.theta {
