@@ -28,23 +28,23 @@ type Penalty struct {
 	Root mat.Matrix
 }
 
-// Ridge returns the penalty Σβ_j² of n features, beginning with feature number first.
-func Ridge(first, n int) Penalty {
+// Ridge returns the penalty Σβ_j² of n features, beginning with feature firstFeature.
+func Ridge(firstFeature, n int) Penalty {
 	ones := make([]float64, n)
 	dense.Fill(ones, 1)
-	return Penalty{First: first, S: mat.NewDiagDense(n, ones)}
+	return Penalty{First: firstFeature, S: mat.NewDiagDense(n, ones)}
 }
 
 // Differences returns the penalty of the squared differences between the weights of n neighbouring
-// features, beginning with feature number first. Order 1 gives Σ(β_{j+1} − β_j)², and order 2 gives
+// features, beginning with feature firstFeature. Order 1 gives Σ(β_{j+1} − β_j)², and order 2 gives
 // Σ(β_{j+2} − 2β_{j+1} + β_j)². The parameter order must be at least 1, and n must be larger. The
 // penalty makes the weights of neighbouring features similar, for example the weights of the levels
 // of an ordered category. If the features are the values of B-splines, the penalty makes the
 // function that they describe smooth (Eilers and Marx 1996). Polynomials of a degree below the
 // order are not penalised. S is a band matrix with as many bands above the diagonal as the order.
-func Differences(first, n, order int) Penalty {
+func Differences(firstFeature, n, order int) Penalty {
 	if order < 1 || n <= order {
-		return Penalty{First: first} // which Load refuses
+		return Penalty{First: firstFeature} // which Load refuses
 	}
 	d := make([]float64, order+1) // binomial coefficients with alternating signs
 	d[0] = 1
@@ -61,7 +61,7 @@ func Differences(first, n, order int) Penalty {
 			}
 		}
 	}
-	return Penalty{First: first, S: s}
+	return Penalty{First: firstFeature, S: s}
 }
 
 // size returns two numbers: the number of features of the penalty, and the number of entries of its
