@@ -236,8 +236,8 @@ func TestBytesOfFits(t *testing.T) {
 		// Almost all features are in the set.
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 40, 1000, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 20, 5000, []float64{.001, .5}, []float64{100, .5}, 2},
-		// A support has at most as many features as there are rows. A working set may become larger than
-		// its Gram matrix allows.
+		// A support has at most as many features as there are rows. If a working set becomes too large,
+		// its Gram matrix is released.
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 600, 300, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 300, 500, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 2000, 250, []float64{.001, .5}, []float64{100, .5}, 2},
