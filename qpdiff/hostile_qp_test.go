@@ -13,19 +13,19 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A total adds products without overflow and with negligible rounding, and keeps the largest of
-// them.
-type total struct{ sum, term, product, factor big.Float }
+// A preciseSum is a sum of products, computed without overflow and with negligible rounding. It
+// also keeps the largest product.
+type preciseSum struct{ sum, term, product, factor big.Float }
 
-func newTotal() *total {
-	t := new(total)
+func newPreciseSum() *preciseSum {
+	t := new(preciseSum)
 	for _, f := range []*big.Float{&t.sum, &t.term, &t.product} {
 		f.SetPrec(200)
 	}
 	return t
 }
 
-func (t *total) add(factors ...float64) {
+func (t *preciseSum) add(factors ...float64) {
 	t.product.SetFloat64(1)
 	for _, f := range factors {
 		if f == 0 {
@@ -39,15 +39,15 @@ func (t *total) add(factors ...float64) {
 	}
 }
 
-func (t *total) value() float64 { v, _ := t.sum.Float64(); return v }
+func (t *preciseSum) value() float64 { v, _ := t.sum.Float64(); return v }
 
 // largest is the largest magnitude of a product.
-func (t *total) largest() float64 { v, _ := t.term.Float64(); return v }
+func (t *preciseSum) largest() float64 { v, _ := t.term.Float64(); return v }
 
 // checkOptimal tests the KKT conditions at the solution s to the solver's tolerance, each relative
-// to the size of its terms. If the entries have all sizes, the solver's units of the variables have
-// all sizes too, and the solver does not export them. In this case checkOptimal tests only the
-// conditions that hold in any units.
+// to the size of its terms. The solver measures some conditions in its own units of the variables,
+// which it does not export. If the entries differ by many orders of magnitude, these units do too.
+// checkOptimal then tests only the conditions that hold in any units.
 func checkOptimal(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) {
 	tol := s.Tol
 	if !(tol > 0) {
@@ -93,7 +93,7 @@ func checkOptimal(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p host
 		size = 1 // an objective of 0 has no scale, so multipliers of 1e-17 are allowed
 	}
 	for i := range n {
-		t := newTotal()
+		t := newPreciseSum()
 		t.add(q.P[i])
 		if qr != nil {
 			for j, v := range qr[i] {
@@ -112,7 +112,7 @@ func checkOptimal(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p host
 	if worst > tol*size+hostile.Subnormal && !wild {
 		input.Failf("Solve: optimal and not stationary", "residual %v of %v; z = %v, λ = %v, ν = %v, residual %+v", worst, size, s.Z, s.Lambda, s.Nu, r)
 	}
-	gap := newTotal()
+	gap := newPreciseSum()
 	check := func(name string, row []float64, rhs, multiplier float64, equality bool) {
 		if math.IsInf(rhs, 1) {
 			if multiplier != 0 {
@@ -121,7 +121,7 @@ func checkOptimal(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p host
 			return
 		}
 		gap.add(rhs, multiplier)
-		t := newTotal()
+		t := newPreciseSum()
 		t.add(-rhs)
 		for j, v := range row {
 			t.add(v, s.Z[j])
@@ -139,7 +139,7 @@ func checkOptimal(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p host
 	for k, row := range a {
 		check(fmt.Sprintf("row %d of A", k), row, q.B[k], s.Nu[k], true)
 	}
-	objective := newTotal()
+	objective := newPreciseSum()
 	for i, z := range s.Z {
 		gap.add(q.P[i], z)
 		objective.add(q.P[i], z)
@@ -159,7 +159,8 @@ func checkOptimal(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p host
 }
 
 // proofTol is the rounding error that a certificate may have, relative to the largest term in each
-// of its equations. For entries of all sizes see checkOptimal.
+// of its equations. It does not apply to entries that differ by many orders of magnitude; see
+// checkOptimal.
 const proofTol = 1e-9
 
 func checkInfeasible(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) bool {
@@ -169,7 +170,7 @@ func checkInfeasible(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p h
 		input.Failf("Solve: certificate of infeasibility has no numbers", "%+v", c)
 		return false
 	}
-	rhs := newTotal()
+	rhs := newPreciseSum()
 	for k, v := range c.Lambda {
 		if !(v >= 0) || math.IsInf(q.H[k], 1) && v != 0 {
 			input.Failf("Solve: certificate of infeasibility has a wrong sign", "%+v", c)
@@ -184,7 +185,7 @@ func checkInfeasible(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p h
 	}
 	worst, size := 0.0, 0.0
 	for j := range q.P {
-		t := newTotal()
+		t := newPreciseSum()
 		for k, row := range g {
 			t.add(row[j], c.Lambda[k])
 		}
@@ -212,13 +213,13 @@ func checkUnbounded(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p ho
 		all = max(all, hostile.Norm(row))
 	}
 	off := func(row []float64, size float64) (float64, float64) {
-		t := newTotal()
+		t := newPreciseSum()
 		for j, v := range row {
 			t.add(v, c.Z[j])
 		}
-		// The solver measures z and the rows in its units of the variables. The ratio of these units is
-		// at most the ratio of the entries. For Scaled this ratio is 1e12, which already takes the
-		// solver's tolerance of 1e-13 beyond proofTol. See also checkOptimal.
+		// The solver measures z and the rows in its own units of the variables. The ratio of two of these
+		// units is at most the ratio of the entries, which is 1e12 for the profile Scaled. In other units
+		// the solver's tolerance of 1e-13 may therefore exceed proofTol.
 		if p >= hostile.Scaled {
 			size = math.Inf(1)
 		}
@@ -239,7 +240,7 @@ func checkUnbounded(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p ho
 			input.Failf("Solve: certificate of unboundedness: leaves an equation", "row %d of Az is %v > %v; %+v", k, v, tol, c)
 		}
 	}
-	slope := newTotal()
+	slope := newPreciseSum()
 	for j, p := range q.P {
 		slope.add(p, c.Z[j])
 	}
@@ -264,7 +265,7 @@ func checkNonconvex(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution) {
 		input.Failf("Solve: certificate of nonconvexity has no numbers", "%+v", c)
 		return
 	}
-	t := newTotal()
+	t := newPreciseSum()
 	for i, row := range hostile.Rows(q.Q) {
 		for j, v := range row {
 			t.add(c.Z[i], v, c.Z[j])
@@ -359,8 +360,8 @@ func dropBlocks(input *hostile.Input, g *qpdiff.QPGrad) {
 	}
 }
 
-// checkQPDerivatives computes every derivative of the solution s. The parameter profile is the
-// profile of the cotangents and tangents.
+// checkQPDerivatives computes every derivative of the solution s, with cotangents and tangents of
+// the given profile.
 func checkQPDerivatives(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile hostile.Profile) {
 	n, m, e := len(q.P), len(hostile.Rows(q.G)), len(hostile.Rows(q.A))
 	cotangent := func(k int) []float64 {
@@ -759,7 +760,8 @@ func hostileKnown(input *hostile.Input) {
 		}
 		return
 	}
-	// The tangents would move rows that are scaled by 2^±20 by the whole size of these rows.
+	// If the rows are scaled by 2^±20, the tangents, which are not scaled, would move a row by its
+	// whole size.
 	if scaled {
 		return
 	}
@@ -777,8 +779,8 @@ func hostileKnown(input *hostile.Input) {
 	if input.IntN(4) > 0 || k.cond > 1e4 {
 		return
 	}
-	// The tangents move the data by about as much as the shortest slack. The steps of the difference
-	// quotients therefore do not change the working set.
+	// The tangents are about as long as the shortest slack. The difference quotients take steps of at
+	// most 1e-5 along the tangents, and such steps do not change the working set.
 	var probe qpdiff.Solution
 	value := func(step float64) (float64, bool) {
 		matrix := func(m, t *mat.Dense) *mat.Dense {
@@ -832,8 +834,8 @@ func hostileProofs(input *hostile.Input) {
 		q.G, q.H = wider, append(q.H, h)
 		g = hostile.Rows(q.G)
 	}
-	// −Σ c_i g_i z ≤ −Σ c_i h_i − gap contradicts the rows. If gap is 0, it makes all rows of the sum
-	// active.
+	// −Σ c_i g_i z ≤ −Σ c_i h_i − gap contradicts the sum of the rows if gap > 0. If gap is 0, all
+	// rows of the sum are active.
 	row, rhs := make([]float64, n), 0.0
 	for i, r := range g {
 		c := float64(input.IntN(3))
@@ -1026,8 +1028,8 @@ func hostileProgram(input *hostile.Input) {
 	dalpha := append(slices.Clone(t.P), t.H...)
 	for i, row := range hostile.Rows(got.X) {
 		want := hostile.Dot([][]float64{row}, [][]float64{dalpha})
-		// If the rows determine z, a derivative is 0, and the terms that cancel in it have the size of
-		// dα.
+		// If the rows determine z, a derivative of z is 0, but it is computed from terms of the size of
+		// dα, which cancel.
 		if math.Abs(want-dz[i]) > 1e-13*k.cond*((1+hostile.Norm(row))*hostile.Norm(dalpha)+hostile.Norm(dz)) {
 			input.Failf("Differentiate: differs from the QP's JVP", "%v instead of %v, condition %.3g", want, dz[i], k.cond)
 		}

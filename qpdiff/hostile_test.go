@@ -47,8 +47,7 @@ var learnerFloors = map[string]float64{"Load": .3, "Fit": .3, "VJP": .3, "JVP": 
 // A subject is a learner, together with the properties of the learner that the test needs.
 type subject struct {
 	make func() learn.Learner
-	// labels: 0 if any numbers are labels; otherwise the labels are ±1, and all labels must not have
-	// the same sign
+	// classes: the labels are ±1, and both must occur; otherwise any numbers are labels
 	classes bool
 	hyper   func(p hostile.Profile, n int) []float64
 	// objective returns the objective of a fit and the size of the objective's terms. If it is nil,
@@ -63,8 +62,8 @@ type subject struct {
 	// ridge is the hyperparameter of a squared ℓ₂ penalty. If ridge is nil, this hyperparameter is not
 	// known.
 	ridge func(hyper []float64) float64
-	// kernel is the kernel of a kernel machine. Its kernel matrix may have any condition number,
-	// unless the hyperparameters have a usual size.
+	// kernel is the kernel of a kernel machine. If the hyperparameters do not have a usual size, the
+	// kernel matrix may have any condition number.
 	kernel kernel.Kernel
 	// inverse: the reciprocal of the first hyperparameter bounds the condition number of a fit
 	inverse bool
@@ -105,8 +104,8 @@ func countOf(d learn.Data) (sum float64) {
 	return sum
 }
 
-// hasNoBound reports whether the hyperparameters leave the condition number of a fit without a
-// bound.
+// hasNoBound reports whether the first hyperparameter is too small to bound the condition number of
+// a fit.
 func (s subject) hasNoBound(hyper []float64) bool { return s.inverse && !(hyper[0] > 1e-3) }
 
 // drawData draws a training set. A few of these sets cannot be used by any learner.
@@ -352,8 +351,8 @@ func (f *fit) usedData() learn.Data {
 	return d
 }
 
-// optimalTol bounds by how much an objective near θ may be lower than the objective at θ. The bound
-// is relative to the size of the objective's terms, and allows for rounding.
+// optimalTol bounds how far rounding may put the objective at θ above the objective at points near
+// θ. It is relative to the size of the objective's terms.
 const optimalTol = 1e-13
 
 // referenceTol is the tolerance of a QP's residual.
@@ -498,8 +497,9 @@ func checkDerivatives(input *hostile.Input, s subject, l learn.Learner, f *fit) 
 	}
 	r, c := f.d.X.Dims()
 	t := &learn.Grad{Hyper: input.Vector(tangents, len(f.hyper)), X: mat.NewDense(r, c, input.Vector(tangents, r*c)), Y: input.Vector(tangents, r)}
-	// At the end of its domain a hyperparameter may only rise. One-sided derivatives need not add up.
-	// The hyperparameter therefore moves alone or stays fixed.
+	// At the end of its domain a hyperparameter may only rise, so its derivative is one-sided. A sum
+	// of one-sided derivatives need not be the derivative in the sum of their directions. The
+	// hyperparameter therefore moves alone or stays fixed.
 	alone := input.IntN(2) == 0
 	for i, h := range f.hyper {
 		if h != 0 {
@@ -547,7 +547,7 @@ func checkDerivatives(input *hostile.Input, s subject, l learn.Learner, f *fit) 
 		}
 	}
 	if answered && !g.Generalised && f.full == nil && f.profile <= hostile.Integer && cotangents == hostile.Tame && input.IntN(2) == 0 {
-		differences(input, s, f, g, func(l learn.Learner, theta []float64) (float64, bool) {
+		compareQuotients(input, s, f, g, func(l learn.Learner, theta []float64) (float64, bool) {
 			return hostile.Dot([][]float64{theta}, [][]float64{w}), true
 		})
 	}
@@ -572,14 +572,14 @@ func equalTangents(d learn.Data, t *learn.Grad) {
 	}
 }
 
-// nearMax is a size of hyperparameters. The product of a hyperparameter above nearMax with data and
+// nearMax bounds hyperparameters. Above nearMax, the product of a hyperparameter with data and
 // tangents may overflow.
 const nearMax = 1e300
 
-// adjointTol bounds the relative difference that rounding may make between two products with one
-// Jacobian, in multiples of the vectors' lengths. The condition number of the system is not known
-// here. The tolerance allows a condition number of 1e6. If a Jacobian is so large that the problem
-// must be ill-conditioned, nothing is compared.
+// adjointTol bounds the rounding error of the adjoint identity wᵀ(Jt) = (Jᵀw)ᵀt, relative to the
+// lengths of the vectors. The condition number of the system is not known here; the tolerance
+// allows 1e6. If a Jacobian is so large that the problem must be ill-conditioned, adjoint compares
+// nothing.
 const adjointTol = 1e-9
 
 func adjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dtheta []float64) {
@@ -597,14 +597,14 @@ func adjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dthet
 		return
 	}
 	left, right := hostile.Dot([][]float64{w}, [][]float64{dtheta}), hostile.Dot(gb, tb)
-	// A derivative in a weight is H⁻¹ times terms of the size of θ or of a row. If these terms cancel
-	// at the elbow, their rounding errors remain, divided by the ridge penalty.
+	// A derivative in a hyperparameter is H⁻¹ times terms of the size of θ or of a row. If these terms
+	// cancel, their rounding errors remain, divided by the ridge penalty.
 	lost := 0.0
 	if s.ridge != nil && s.ridge(f.hyper) > 0 {
 		lost = 0x1p-52 * hostile.Norm(w) * hostile.Norm(t.Hyper) * (hostile.Norm(f.theta) + hostile.Norm(hostile.Rows(f.d.Dense())...)) / s.ridge(f.hyper)
 	}
 	// A derivative of a decision value is a sum of products. The factors are values of the kernel and
-	// dual variables (at most C), or derivatives of these. Each product loses a few roundings.
+	// dual variables (at most C), or derivatives of these. Each product has a few rounding errors.
 	if s.kernel != nil {
 		for i := range f.d.Y {
 			x := f.d.Dense().RawRowView(i)
@@ -625,9 +625,9 @@ func adjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dthet
 	}
 }
 
-// differences compares the derivative of value along a random direction with difference quotients
-// of value.
-func differences(input *hostile.Input, s subject, f *fit, g *learn.Grad, value func(l learn.Learner, theta []float64) (float64, bool)) {
+// compareQuotients compares a derivative of a function of the fit with difference quotients. The
+// direction of the derivative is random.
+func compareQuotients(input *hostile.Input, s subject, f *fit, g *learn.Grad, value func(l learn.Learner, theta []float64) (float64, bool)) {
 	if !isModerate(f.hyper) {
 		return
 	}
@@ -926,8 +926,8 @@ func hostileHuber(input *hostile.Input) {
 	})
 }
 
-// linear adds up the losses of the rows' margins, each as often as the row counts, and the
-// penalties.
+// linearValue returns the objective of a linear model: the weighted sum of the losses of the rows'
+// margins, plus the penalties. It also returns the size of the objective's terms.
 func linearValue(d learn.Data, theta []float64, loss func(margin float64) float64, penalty func(v float64) float64) (value, size float64) {
 	for i, y := range d.Y {
 		w := weight(d, i)
@@ -1164,16 +1164,16 @@ func hostileKernelSVM(input *hostile.Input) {
 	if l.Generalised || input.IntN(4) > 0 {
 		return
 	}
-	m, f := differencesOfPredictions(input, s)
+	m, f := comparePredictionQuotients(input, s)
 	if m != nil && !l.Intercept && isModerate(f.hyper) {
-		dual(input, m, kernel, f.d, f.hyper)
+		compareWithDual(input, m, kernel, f.d, f.hyper)
 	}
 }
 
-// differencesOfPredictions compares the derivatives of a kernel machine's predictions with
-// difference quotients, for data that are smooth and data that are integers. It returns the machine
-// if there is a fit.
-func differencesOfPredictions(input *hostile.Input, s subject) (learn.Predictor, *fit) {
+// comparePredictionQuotients compares the derivatives of a kernel machine's predictions with
+// difference quotients. The data are normal numbers or integers. It returns the machine and its
+// fit, or nil if there is no fit.
+func comparePredictionQuotients(input *hostile.Input, s subject) (learn.Predictor, *fit) {
 	p := []hostile.Profile{hostile.Tame, hostile.Integer}[input.IntN(2)]
 	d := drawData(input, p, s.classes)
 	drawWeights(input, p, &d)
@@ -1192,7 +1192,7 @@ func differencesOfPredictions(input *hostile.Input, s subject) (learn.Predictor,
 		fmt.Printf("%+v fitted to X = %v, Y = %v, weights %v at %v: θ = %v, x = %v, cotangent %v\n", m, hostile.Rows(d.Dense()), d.Y, d.Weights, f.hyper, f.theta, hostile.Rows(x), w)
 	}
 	if input.Answer("PredictVJP", m.(learn.Predictor).PredictVJP(nil, g, nil, x, w)) {
-		differences(input, s, f, g, func(l learn.Learner, _ []float64) (float64, bool) {
+		compareQuotients(input, s, f, g, func(l learn.Learner, _ []float64) (float64, bool) {
 			dst := make([]float64, 2)
 			err := l.(learn.Predictor).Predict(nil, dst, x)
 			return hostile.Dot([][]float64{dst}, [][]float64{w}), err == nil
@@ -1218,7 +1218,7 @@ func hostileKernelRidge(input *hostile.Input) {
 	}
 	exercise(input, s)
 	if input.IntN(4) == 0 {
-		differencesOfPredictions(input, s)
+		comparePredictionQuotients(input, s)
 	}
 	p := input.Profile()
 	if d := drawData(input, p, false); input.IntN(2) == 0 && s.make().Load(d) == nil {
@@ -1283,9 +1283,9 @@ func leaveOneOut(input *hostile.Input, p hostile.Profile, s subject, d learn.Dat
 	}
 }
 
-// dual compares the decision values at the training rows with the values from the dual program,
-// which the QP solver computes. Without an intercept the decision values are unique.
-func dual(input *hostile.Input, m learn.Predictor, kernel kernel.Kernel, d learn.Data, hyper []float64) {
+// compareWithDual compares the decision values at the training rows with the values from the dual
+// program, which the QP solver solves. Without an intercept the decision values are unique.
+func compareWithDual(input *hostile.Input, m learn.Predictor, kernel kernel.Kernel, d learn.Data, hyper []float64) {
 	n := len(d.Y)
 	q := qpdiff.QP{Q: mat.NewDense(n, n, nil), P: make([]float64, n), G: mat.NewDense(2*n, n, nil), H: make([]float64, 2*n)}
 	size := 0.0

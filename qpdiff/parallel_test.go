@@ -78,8 +78,8 @@ func TestForEachWithinForEach(t *testing.T) {
 	}
 }
 
-// In a bubble, time does not pass while a goroutine runs. A goroutine of one bubble may serve
-// another bubble.
+// In a synctest bubble, time does not pass while a goroutine runs. A goroutine of one bubble may
+// serve another bubble.
 func TestForEachInABubble(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	items := func() error { return ForEach(4, 8, func(int) error { return nil }) }

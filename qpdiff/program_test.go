@@ -249,8 +249,8 @@ func TestProgramComplementarity(t *testing.T) {
 	}
 }
 
-// If a row does not count as active, its multiplier is part of the error of the point: it may hide
-// that the slack is 0.
+// If a row does not count as active, its multiplier is part of the error of the point. Within this
+// error the slack of the row may be 0.
 func TestProgramMultiplierBesideSlack(t *testing.T) {
 	q := QP{Q: mat.NewDense(3, 3, []float64{1, 0, 0, 0, 5, -4, 0, -4, 5}), P: []float64{0, 3, 0},
 		G: mat.NewDense(4, 3, []float64{0, -3, 0, -2, 0, -2, -3, 3, -3, 2, -1, 0}), H: []float64{0, 3, 2, 0}}

@@ -47,7 +47,8 @@ func (c qpCase) problems() []QP {
 	return qps
 }
 
-// regression draws a linear model with standardised features. The labels are divided by their size.
+// regression draws a linear model with standardised features. The labels are divided by 100, which
+// is about their size.
 func regression(rng *rand.Rand, rows, n, informative int, noise float64) (*mat.Dense, []float64) {
 	x := mat.NewDense(rows, n, gaussians(rng, rows*n))
 	coef := make([]float64, n)

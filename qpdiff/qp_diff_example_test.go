@@ -52,8 +52,8 @@ func ExampleSolution_JVP() {
 		panic(err)
 	}
 	fmt.Printf("weights %.3f, price of the limit %.3f\n", s.Z, s.Lambda[0])
-	// If the limit rises, the objective falls at a rate that is the price, and the price changes at
-	// the rate of its derivative.
+	// If the limit rises, the objective falls, and the price is the rate of this fall. The derivative
+	// of the price is the rate at which the price changes.
 	dz, dlambda := make([]float64, 3), make([]float64, 1)
 	if err := s.JVP(nil, dz, dlambda, nil, &qpdiff.QPGrad{H: []float64{1}}); err != nil {
 		panic(err)

@@ -210,7 +210,7 @@ func shifted(q *QP, d *QPGrad, t float64) *QP {
 
 func stack(s *Solution) []float64 { return slices.Concat(s.Z, s.Lambda, s.Nu) }
 
-// derivative along d of (z, λ, ν), by a five-point formula.
+// differences returns the derivative of (z, λ, ν) along d, by a five-point formula.
 func differences(t testing.TB, q *QP, d *QPGrad, h float64) []float64 {
 	t.Helper()
 	at := func(x float64) []float64 {
@@ -344,8 +344,8 @@ func TestQPKink(t *testing.T) {
 	if err := s.Solve(q); err != nil {
 		t.Fatal(err)
 	}
-	// The matrix is ∇_z g for z = (x, λ), with ∇_a g as one more column. This column does not increase
-	// the rank.
+	// The paper's condition is that two matrices have the same rank: ∇_z g for z = (x, λ), and ∇_z g
+	// with ∇_a g as one more column.
 	rank := func(cols int, x ...float64) int {
 		var svd mat.SVD
 		svd.Factorize(mat.NewDense(2, cols, x), mat.SVDNone)

@@ -192,8 +192,8 @@ func TestQPDerivativeBesideLargeProximalTerm(t *testing.T) {
 
 // Each correction of a singular program gains two digits here. The corrections continue until every
 // entry of the gradient is small relative to its own terms. The terms of the second variable are
-// five hundred times as large as the terms of the first. The row holds z₁ fixed, so that by hand
-// dz₁ = dh/g and dz₀ = −(dp₀ + q₀₁·dz₁)/q₀₀.
+// five hundred times as large as the terms of the first. The row determines z₁, so by hand dz₁ =
+// dh/g and dz₀ = −(dp₀ + q₀₁·dz₁)/q₀₀.
 func TestQPDerivativeOfEachVariable(t *testing.T) {
 	const q00, q01, q11, g = 2.276116922575584, 0.023698625499823097, 0.00024674692455840455, 0.2643828626354572
 	q := &QP{Q: square(q00, q01, q01, q11), P: []float64{-4.007212874331609, -0.5816641146332211},
@@ -215,8 +215,8 @@ func TestQPDerivativeOfEachVariable(t *testing.T) {
 	}
 }
 
-// If Q is flat compared with the proximal term, the corrections stop early. They leave a small part
-// of the cotangent, but the effect of this part on the derivative is not small.
+// If Q is flat compared with the proximal term, the corrections stop early. The part of the
+// cotangent that they leave is small, but its effect on the derivative is not.
 func TestQPDerivativeWhereQIsFlat(t *testing.T) {
 	const low, rest = 1e-10, 3e-12
 	for _, objective := range []float64{1, 1e6, 1e-6} {

@@ -29,8 +29,8 @@ const (
 	exactStep = 100
 	// exactMargin is the smallest relative slack and multiplier of a program that counts as strict.
 	exactMargin = 1e-9
-	// exactTol bounds the rounding error of a derivative in the units of the draw. In these units,
-	// data and solution are numbers of ordinary size.
+	// exactTol bounds the rounding error of a derivative, in the units in which the program was drawn.
+	// In these units, data and solution are numbers of ordinary size.
 	exactTol = 1e-6
 )
 
@@ -189,10 +189,10 @@ func (e *exactQP) slack(r int, x []*big.Int, det *big.Int) *big.Int {
 	return s
 }
 
-// points calls the function f with each KKT point that its rows determine, until f returns true.
-// All of these rows are among the candidates. points tries the sets in firstSets before all other
-// sets.
-func (e *exactQP) points(candidates []int, firstSets [][]int, f func(set []int, x []*big.Int, det *big.Int) bool) {
+// visitPoints calls the function f with KKT points of the program, until f returns true. A set of
+// rows that hold with equality determines each point. visitPoints first tries the sets in
+// firstSets, and then all subsets of the candidates.
+func (e *exactQP) visitPoints(candidates []int, firstSets [][]int, f func(set []int, x []*big.Int, det *big.Int) bool) {
 	try := func(set []int) bool {
 		x, det, ok := e.solve(set)
 		return ok && f(set, x, det)
@@ -238,7 +238,7 @@ func newExactJudge(q *QP, regular bool) (*exactJudge, bool) {
 	several := false
 	var z []*big.Int // of the first point, over div
 	var div *big.Int
-	j.base.points(all, nil, func(set []int, x []*big.Int, det *big.Int) bool {
+	j.base.visitPoints(all, nil, func(set []int, x []*big.Int, det *big.Int) bool {
 		j.sets = append(j.sets, slices.Clone(set))
 		if len(j.sets) > 1 {
 			for c, v := range z {
@@ -304,10 +304,10 @@ func (j *exactJudge) value(set []int, x []*big.Int, det *big.Int) *big.Rat {
 	return new(big.Rat).SetFrac(sum, det)
 }
 
-// atBase is the value for the program itself; it is nil if the value is not unique.
+// atBase returns the value for the program itself, or nil if the value is not unique.
 func (j *exactJudge) atBase() (value *big.Rat) {
 	unique := true
-	j.base.points(nil, j.sets, func(set []int, x []*big.Int, det *big.Int) bool {
+	j.base.visitPoints(nil, j.sets, func(set []int, x []*big.Int, det *big.Int) bool {
 		v := j.value(set, x, det)
 		unique = unique && (value == nil || v.Cmp(value) == 0)
 		value = v
@@ -319,13 +319,13 @@ func (j *exactJudge) atBase() (value *big.Rat) {
 	return value
 }
 
-// quotient returns the difference quotient of the value along sign·t. It returns false if the
-// solution of the program after the step does not change continuously into the solution of this
-// program, or does not exist.
+// quotient returns the difference quotient of the value for a step along sign·t. It returns false
+// if the program after the step has no solution that tends to the solution of this program as the
+// step tends to 0.
 func (j *exactJudge) quotient(base *big.Rat, t *QPGrad, sign int) (float64, bool) {
 	e := newExactQP(j.qp, t, sign)
 	var v *big.Rat
-	e.points(j.active, j.sets, func(set []int, x []*big.Int, det *big.Int) bool {
+	e.visitPoints(j.active, j.sets, func(set []int, x []*big.Int, det *big.Int) bool {
 		v = j.value(set, x, det)
 		return true
 	})
@@ -517,7 +517,7 @@ func exactDirection(rng *rand.Rand, q *QP, input QPInput, regular bool) *QPGrad 
 			}
 		}
 	}
-	return only(g, input)
+	return singleBlock(g, input)
 }
 
 // exactCount counts the outcomes of the programs and of the blocks of their derivatives.
@@ -578,8 +578,8 @@ func judgeExact(i int, count *exactCount) (wrong []string) {
 			continue
 		}
 		t := exactDirection(rng, q, input, regular)
-		err := s.VJP(nil, only(g, input), dz, dlambda, dnu)
-		jvp, jerr := forward(&s, judge, &units, t)
+		err := s.VJP(nil, singleBlock(g, input), dz, dlambda, dnu)
+		jvp, jerr := jvpAlong(&s, judge, &units, t)
 		if err != nil && jerr != nil {
 			count.refused++
 			if judge.strict {
@@ -621,16 +621,17 @@ func judgeExact(i int, count *exactCount) (wrong []string) {
 	return wrong
 }
 
-// The function only returns a QPGrad with one block of g. This is the block of the given input.
-func only(g *QPGrad, input QPInput) *QPGrad {
+// singleBlock returns a QPGrad that has only one block of g: the block of the given input.
+func singleBlock(g *QPGrad, input QPInput) *QPGrad {
 	return [...]*QPGrad{{Q: g.Q}, {P: g.P}, {G: g.G}, {H: g.H}, {A: g.A}, {B: g.B}}[input]
 }
 
-// forward returns the derivative of the value along t, computed by JVP, in the units of the draw.
-func forward(s *Solution, j *exactJudge, u *qpUnits, t *QPGrad) (float64, error) {
+// jvpAlong returns the derivative of the value along t, computed by JVP, in the units in which the
+// program was drawn.
+func jvpAlong(s *Solution, j *exactJudge, u *qpUnits, t *QPGrad) (float64, error) {
 	fields := t.fields()
 	input := QPInput(slices.IndexFunc(fields[:], func(f []float64) bool { return f != nil }))
-	scaled := u.direction(j.qp, t, input)
+	scaled := u.convertDirection(j.qp, t, input)
 	out := [3][]float64{}
 	for o, c := range j.cot {
 		if c != nil {
@@ -644,16 +645,18 @@ func forward(s *Solution, j *exactJudge, u *qpUnits, t *QPGrad) (float64, error)
 	return floats.Dot(out[0], dz) + floats.Dot(out[1], dlambda) + floats.Dot(out[2], dnu), nil
 }
 
-// direction returns the direction t, which is in one block, in the data of the equivalent problem.
-func (u *qpUnits) direction(q *QP, t *QPGrad, input QPInput) *QPGrad {
+// convertDirection converts the direction t, which is in one block, to the data of the equivalent
+// problem.
+func (u *qpUnits) convertDirection(q *QP, t *QPGrad, input QPInput) *QPGrad {
 	g := newQPGrad(q)
 	copy(g.fields()[input], t.fields()[input])
 	other := u.apply(&QP{Q: g.Q, P: g.P, G: g.G, H: g.H, A: g.A, B: g.B})
-	return only(&QPGrad{Q: other.Q, P: other.P, G: other.G, H: other.H, A: other.A, B: other.B}, input)
+	return singleBlock(&QPGrad{Q: other.Q, P: other.P, G: other.G, H: other.H, A: other.A, B: other.B}, input)
 }
 
-// If a derivative does not exist, there is an error. If the program is strict, every derivative is
-// computed, in any units. Difference quotients in exact arithmetic check this for small programs.
+// If a derivative does not exist, there is an error. If the program is strict, every derivative
+// exists and is computed, in any units. Difference quotients in exact arithmetic check both for
+// small programs.
 func TestQPDerivativeExact(t *testing.T) {
 	serial.Test(t)
 	var count exactCount
@@ -683,8 +686,8 @@ func TestQPDerivativeExact(t *testing.T) {
 	}
 }
 
-// In no units does the derivative of this program in A exist, because the neighbouring programs are
-// infeasible.
+// The derivative of this solution in A does not exist in any units, because the neighbouring
+// programs are infeasible.
 func TestQPDerivativeOfDependentRowsInAnyUnits(t *testing.T) {
 	q := &QP{Q: mat.NewDense(2, 2, nil), P: []float64{-5, 8}, A: mat.NewDense(2, 2, []float64{-1, 1, 1, 2}), B: []float64{.5, -2},
 		G: mat.NewDense(2, 2, []float64{0, 1, 1, 0}), H: []float64{-.5, -1}}

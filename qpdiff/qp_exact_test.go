@@ -367,8 +367,8 @@ func drawUnbounded(rng *rand.Rand) QP {
 	return q
 }
 
-// After a long step along a ray, rounding alone violates rows that depend on each other. None of
-// these rows ends the ray.
+// After a long step along a ray, rounding alone violates rows that are linearly dependent. Such a
+// row must not end the ray.
 func TestQPUnboundedExact(t *testing.T) {
 	serial.Test(t)
 	for i := range numtest.Long(20000) {

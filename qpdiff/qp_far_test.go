@@ -19,8 +19,8 @@ import (
 const (
 	nearSide = 1e14 // all far sides that drawFar draws are beyond it
 	// farDigits bounds two ratios: the gradient of the Lagrangian relative to P and the multipliers,
-	// and the gap relative to the objective. In each of up to six entries, the residual may hide
-	// converged/farTol of P.
+	// and the gap relative to the objective. Each of up to six entries adds at most
+	// convergedWant/farWant.
 	farDigits = 6 * convergedWant / farWant
 )
 
@@ -174,9 +174,10 @@ func inUnits(rng *rand.Rand, q *QP) QP {
 }
 
 // If the program without its far sides has a minimiser, the program with them has the same
-// minimiser. Otherwise the objective falls to the far sides. Then either rounding of Qz hides P
-// there and the status is Unbounded, or the minimiser is at a far side and P keeps digits in the
-// gradient. Neither units nor a warm start change the answer.
+// minimiser. Otherwise the objective falls until the far sides. There are then two cases. In the
+// first, the rounding of Qz at the far sides exceeds P, and the status is Unbounded. In the second,
+// the minimiser is at a far side, and the gradient there has correct digits of P. Neither units nor
+// a warm start change the answer.
 func TestQPFarSides(t *testing.T) {
 	serial.Test(t)
 	count := map[string]int{}
@@ -220,8 +221,9 @@ func TestQPFarSides(t *testing.T) {
 	}
 }
 
-// If all bounds represent infinity, they do not measure the size of z when a row requires a small
-// z. The minimiser of this linear program has the size that the row requires.
+// If all bounds are so large that they represent infinity, they do not determine the scale of z
+// when a row requires a small z. The minimiser of this linear program has the size that the row
+// requires.
 func TestQPFarBoundsBesideSmallZ(t *testing.T) {
 	for _, unit := range []float64{1, 0x1p-300, 0x1p300} {
 		for _, far := range []float64{1e7, 1e10, 1e15, 1e20, 1e25} {

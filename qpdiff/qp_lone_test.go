@@ -95,9 +95,9 @@ func TestQPHugeEntry(t *testing.T) {
 	}
 }
 
-// Tiny entries, as from rounding, replace some zeros. Then there is an error, or the answer
-// satisfies the conditions. It may also satisfy them only in the units that these entries give the
-// variables, but then to rounding.
+// Tiny entries, as from rounding, replace some zeros. The solver then returns an error, or an
+// answer that satisfies the conditions. If the answer satisfies them only in the units that the
+// tiny entries give the variables, the residual in these units is a rounding error.
 func TestQPNoiseForZeros(t *testing.T) {
 	serial.Test(t)
 	problems, optimal := numtest.Long(20000), 0

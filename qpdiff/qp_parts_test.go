@@ -79,9 +79,9 @@ func TestQPPartsAreFound(t *testing.T) {
 }
 
 // In these programs the numbers of one variable or row are negligible compared with the numbers of
-// another. Earlier versions failed on each of them: the violation of a row was as large as its
-// terms, a small variable or multiplier had no correct digits, or there was no solution. Two
-// programs are unbounded; a row that only rounding violates ended their ray.
+// another. Earlier versions failed on each of them: a row was violated by as much as its terms, a
+// small variable or multiplier had no correct digits, or there was no solution. Two programs are
+// unbounded; there, a row that only rounding violates had ended the ray.
 func TestQPFarApart(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -198,9 +198,9 @@ func TestQPPartsInAnyUnits(t *testing.T) {
 	}
 }
 
-// Along any direction, the derivative of the program consists of the derivatives of its parts. The
-// vertex of one part does not move with the linear term, however far the units of the other parts
-// are from the units of this part.
+// Along any direction, the derivative of the program consists of the derivatives of its parts. If
+// the solution of a part is a vertex, it does not move with the linear term, whatever the units of
+// the other parts are.
 func TestQPDirectionsOfPartsInAnyUnits(t *testing.T) {
 	serial.Test(t)
 	u, v := 0x1p40, 0x1p80

@@ -12,9 +12,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// With a riskless asset, the portfolio with the least variance leaves no term of the gradient: Q =
-// diag(0, Σ), p = 0 and Σz = 1. Whether z is free or must not be below 0, the solution is (1, 0, …,
-// 0), in any units.
+// The portfolio with the least variance holds only the riskless asset, where all terms of the
+// gradient are 0. The program has Q = diag(0, S), p = 0 and 1ᵀz = 1. Whether z is free or must not
+// be negative, the solution is (1, 0, …, 0), in any units.
 func TestQPRiskless(t *testing.T) {
 	serial.Test(t)
 	for trial := range 400 {

@@ -36,8 +36,8 @@ func TestQPRowsOfZeros(t *testing.T) {
 	}
 }
 
-// Rows are multiples of each other, and the rounding of a large z exceeds the distance between
-// them. These rows do not replace each other in the working set again and again.
+// Two rows are multiples of each other, and the rounding of a large z exceeds the distance between
+// them. They must not replace each other in the working set without end.
 func TestQPParallelRowsAndLargeZ(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(5, 5, []float64{
@@ -84,7 +84,7 @@ func TestQPCertificateInTheUnitsOfP(t *testing.T) {
 }
 
 // The size of a row may exceed the range of float64 in the units of P. Such a row does not count as
-// a row of zeros: z ≥ 1e98 has points.
+// a row of zeros. The row here is z ≥ 1e98.
 func TestQPRowBeyondTheUnitsOfP(t *testing.T) {
 	var s Solution
 	err := s.Solve(&QP{P: []float64{1e-135}, G: mat.NewDense(1, 1, []float64{-1e202}), H: []float64{-1e300}})

@@ -573,7 +573,7 @@ func movedBy(q *QP, d *QPGrad, x float64) *QP {
 	return out
 }
 
-// direction draws a direction of all data of q. Along it, equal sides stay equal.
+// sidesDirection draws a direction of all data of q. Along it, equal sides stay equal.
 func sidesDirection(rng *rand.Rand, q *QP) *QPGrad {
 	d := randomDirection(rng, q)
 	shape, err := q.shape()

@@ -23,8 +23,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// qpGolden is one problem with its solution, computed by an independent implementation. If it
-// exists, qpGolden also has the VJP of cotangentᵀz.
+// qpGolden is one problem with its solution, computed by an independent implementation. If the VJP
+// of cotangentᵀz exists, qpGolden includes it.
 type qpGolden struct {
 	Kind       string
 	N, M       int

@@ -14,8 +14,7 @@ import (
 )
 
 // The tests below check the tolerances with which the QP solver makes its decisions. A decision
-// must be as documented if its quantity is a third of the tolerance, and if it is three times the
-// tolerance.
+// must be as documented both at a third of the tolerance and at three times the tolerance.
 
 func square(x ...float64) *mat.Dense {
 	n := int(math.Sqrt(float64(len(x))))
@@ -31,7 +30,8 @@ func TestQPAsymmetry(t *testing.T) {
 		{"rounding", asymmetryWant / 3, nil},
 		{"more", 3 * asymmetryWant, ErrDomain},
 	} {
-		// The variables are in units of 1e-6 and 1e6. A large entry then hides no asymmetry.
+		// The first variable is in other units, which give Q entries of other sizes. The large entries
+		// then must not hide the asymmetry of small ones.
 		for _, d := range []float64{1, 1e-6, 1e6} {
 			q := square(2*d*d, d, 0, d*(1+c.off), 2, 1, 0, 1, 2)
 			var s Solution
@@ -40,8 +40,8 @@ func TestQPAsymmetry(t *testing.T) {
 			}
 		}
 	}
-	// For an entry off the diagonal, the size of the diagonal counts. If the columns of X are
-	// orthogonal, the entries of XᵀX off the diagonal consist only of rounding.
+	// The asymmetry of two entries is compared with the diagonal. If the columns of X are orthogonal,
+	// the entries of XᵀX off the diagonal are only rounding errors.
 	var s Solution
 	if err := s.Solve(&QP{Q: square(1, 1e-17, -1e-17, 1), P: []float64{1, 1}}); err != nil {
 		t.Errorf("orthogonal columns: %v", err)
@@ -70,8 +70,8 @@ const (
 	farWant       = 1e-11
 )
 
-// rotatedMatrix returns a matrix whose eigenvalue is 1 for the vector (1, 1). For (1, −1) it is the
-// parameter eigenvalue.
+// rotatedMatrix returns a matrix with the eigenvectors (1, 1) and (1, −1). The eigenvalue of (1, 1)
+// is 1, and the parameter is the eigenvalue of (1, −1).
 func rotatedMatrix(eigenvalue float64) *mat.Dense {
 	return square((1+eigenvalue)/2, (1-eigenvalue)/2, (1-eigenvalue)/2, (1+eigenvalue)/2)
 }
@@ -218,9 +218,9 @@ func TestQPBlockTol(t *testing.T) {
 	}
 }
 
-// If a row contributes nothing to a proof, its multiplier is 0. A multiplier of rounding size would
-// leave, in other units, a combination that is not 0. If the proof needs a small multiplier, it
-// stays.
+// If a row contributes nothing to a proof, its multiplier is 0. With a multiplier of rounding size,
+// the combination of the rows would not be 0 in other units. If the proof needs a small multiplier,
+// the solver keeps it.
 func TestQPRayNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	for range 1000 {
@@ -340,8 +340,9 @@ func TestQPSlopeTol(t *testing.T) {
 	}
 }
 
-// Along (1, −1) Q is flat, and the slope is 2 units. If the terms of Qz at the bounds hide this
-// slope, the program is unbounded. If they do not, the minimiser is the corner.
+// Along (1, −1) Q is flat, and the objective falls at the rate of 2 units. If the bounds are so far
+// away that the terms of Qz hide this slope, the program is unbounded. Otherwise the minimiser is
+// the corner.
 func TestQPFarTol(t *testing.T) {
 	for _, unit := range []float64{1, 0x1p-30, 0x1p30} {
 		for _, twoSided := range []bool{false, true} {
@@ -367,8 +368,8 @@ func TestQPFarTol(t *testing.T) {
 }
 
 // There are three equalities of two variables. The third contradicts the other two, but by less
-// than the coefficients with which they prove this. Compared with the third equality's own term and
-// z, the violation is less than a half.
+// than the coefficients of this proof. The residual divides the violation by the sizes of the third
+// equality's right-hand side and of z, and is less than half of off.
 func TestQPDefaultTol(t *testing.T) {
 	for _, c := range []struct {
 		off    float64
@@ -402,8 +403,8 @@ func TestQPConverged(t *testing.T) {
 	}
 }
 
-// The factor is kept if the linear term and the bounds are up to 1000 times as large or as small as
-// before.
+// The solver keeps its factor if the linear term and the bounds are at most 1000 times as large or
+// as small as before.
 func TestQPStaleSize(t *testing.T) {
 	for _, c := range []struct {
 		times float64
@@ -433,8 +434,8 @@ func TestQPStaleSize(t *testing.T) {
 	}
 }
 
-// A program has a row of small variables and a row of large variables. The first row is satisfied
-// to its own size. Few programs need a correction for this.
+// One variable may be large, and the only row does not contain it. The row is satisfied to the size
+// of its own terms. Few programs need a correction for this.
 func TestQPLooseTol(t *testing.T) {
 	serial.Test(t)
 	refinements := 0
@@ -464,7 +465,8 @@ func TestQPLooseTol(t *testing.T) {
 	}
 }
 
-// If a bound exceeds the usual bound by a factor of more than openBound, it does not measure z.
+// If a bound exceeds the usual bound by a factor of more than openBound, the solver does not use it
+// to estimate the size of z.
 func TestQPOpenBound(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		for _, c := range []struct {

@@ -222,8 +222,8 @@ func TestQPUnits(t *testing.T) {
 				for trial := range 6 {
 					most := 6
 					if trial%2 == 1 && kind.status == Unbounded {
-						// In larger units the solve ends at the iteration limit: if a linear term outweighs Q by
-						// 1e12, the proximal steps do not find the direction.
+						// In larger units a linear term may outweigh Q by 1e12. The proximal steps then do not find
+						// the direction, and the solve ends at the iteration limit.
 						most = 3
 					}
 					u := drawUnits(rng, &qp, 10, most, trial%2 == 1)
@@ -591,8 +591,8 @@ func TestQPSmallMultiplier(t *testing.T) {
 }
 
 // The entries of Q differ by many decades, but the entries of P and of a box do not. The computed
-// point is a solution: by duality, its objective exceeds the minimum by at most the sum of two
-// numbers. They are the gradient times the width of the box, and the products of slacks and
+// point is a solution: by duality, its objective exceeds the minimum by at most a bound that is
+// small. This bound is the gradient times the width of the box, plus the products of slacks and
 // multipliers.
 func TestQPOptimalInVariablesFarApart(t *testing.T) {
 	serial.Test(t)

@@ -136,7 +136,7 @@ func TestQPWarmDigits(t *testing.T) {
 	}
 }
 
-// A bound is small in the units of the last program. The solver does not change its size.
+// A bound is tiny in the units of the last program. The solution still lies exactly on the bound.
 func TestQPWarmSmallBound(t *testing.T) {
 	g := mat.NewDense(1, 3, []float64{0, 1, 0})
 	var s Solution

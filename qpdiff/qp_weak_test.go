@@ -29,10 +29,9 @@ type constructed struct {
 	definite  bool
 }
 
-// construct draws a program from its solution. Some rows are strictly active, as many as the
-// parameter weakRows are weakly active, and the others are inactive. The bounds are 0 and 1. Slacks
-// are at least margin·(|h_r| + ‖g_r‖‖z‖). Multipliers, times ‖g_r‖, are at least margin times the
-// largest term of the gradient.
+// construct draws a program from its solution. Of its rows, weakRows are weakly active; the others
+// are strictly active or inactive. The bounds are 0 and 1. Slacks are at least margin·(|h_r| +
+// ‖g_r‖‖z‖). Multipliers, times ‖g_r‖, are at least margin times the largest term of the gradient.
 func construct(rng *rand.Rand, weakRows int, margin float64) constructed {
 	for {
 		n := 2 + rng.IntN(29)
@@ -75,8 +74,8 @@ func construct(rng *rand.Rand, weakRows int, margin float64) constructed {
 			}
 		}
 		c.qp.Q = &q
-		// The product of each row with z is 0 or 1. The row's coefficient at the largest entry of z is
-		// set to this end.
+		// The product of each row with z must be 0 or 1. To achieve this, the row's coefficient at the
+		// largest entry of z is adjusted.
 		big := 0
 		for j, z := range c.z {
 			if math.Abs(z) > math.Abs(c.z[big]) {
@@ -329,7 +328,7 @@ func TestQPStrictRowsAreAnswered(t *testing.T) {
 	t.Logf("%d of %d refused", refusedCount, numtest.Long(*complementarityProblems))
 }
 
-// There are kinks at a bound of 0. At such a kink the slack vanishes, and so do its own terms.
+// At a kink at a bound of 0, the slack is 0, and so are all of its terms.
 func TestQPKinkAtZeroBound(t *testing.T) {
 	q := &QP{Q: mat.NewDense(2, 2, []float64{1.25, -.5, -.5, 1}), P: []float64{-1, .4},
 		G: mat.NewDense(1, 2, []float64{0, 1}), H: []float64{0}}
@@ -350,9 +349,9 @@ func TestQPKinkAtZeroBound(t *testing.T) {
 	}
 }
 
-// The test measures the threshold below which a number counts as zero, for ½(z − a)² subject to z ≤
-// h. The condition number of this system is 1. The test has numbers of size one, and numbers far
-// from the origin.
+// The problem ½(z − a)² subject to z ≤ h shows below which threshold a slack or a multiplier counts
+// as zero. The condition number of its system is 1. The numbers a and h are about 1, far from 0, or
+// within 1e-290 of 0.
 func TestQPComplementarityTolerance(t *testing.T) {
 	for _, c := range []struct {
 		a, h    float64
@@ -515,8 +514,9 @@ func TestQPDirectionalDerivativeNeedsUniqueZ(t *testing.T) {
 
 // The named tolerances, from both sides.
 func TestQPDerivativeTolerances(t *testing.T) {
-	// rangeTol: z₁ − z₂ is not determined, and the cotangent has a small part along it. If only z₂ is
-	// not determined, no other variable has its unit.
+	// rangeTol: with the first matrix z₁ − z₂ is not determined, and the cotangent may have a small
+	// part along it. With the second matrix z₂ is not determined. No other variable has the unit of
+	// z₂, so no part along z₂ is small.
 	for _, c := range []struct {
 		q       *mat.Dense
 		dz      []float64
@@ -544,8 +544,8 @@ func TestQPDerivativeTolerances(t *testing.T) {
 			t.Errorf("singularTol: %v: %d null vectors", c.ratio, k.nullity)
 		}
 	}
-	// weakCond: from about 2e7 on, the error names the condition number, and Generalised does not
-	// prevent the error.
+	// weakCond: if the condition number is above about 2e7, the error names it, and Generalised does
+	// not prevent the error.
 	for _, c := range []struct {
 		delta, slack float64
 		named        bool

@@ -118,8 +118,9 @@ func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
 	}
 }
 
-// At the minimiser 0 the constraint gᵀz = 0, with g = 0 or with g a copy of another equality,
-// satisfies the range condition. Yet a change of g moves z away: z = 0 for g = (0, ε).
+// The constraint is gᵀz = 0, with g = 0 or with g a copy of another equality. At the minimiser 0 it
+// satisfies the range condition. Yet z has no derivative in g: for p = (−1, −ε) the minimiser is
+// (0, ε) with the old g, but 0 if g changes by (0, ε).
 func TestQPRowsThatPart(t *testing.T) {
 	for i, a := range []*mat.Dense{mat.NewDense(2, 2, []float64{1, 0, 1, 0}), mat.NewDense(2, 2, []float64{1, 0, 0, 0})} {
 		q := QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{-1, 0}, A: a, B: []float64{0, 0}}
