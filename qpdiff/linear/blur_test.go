@@ -14,8 +14,8 @@ import (
 )
 
 // If rounding may have moved a kink by more than hiddenTol, products return an error for each input
-// with this kink, generalised or not. If rounding may have moved the kink by less, generalised
-// products succeed. An input without the kink has a derivative in both cases.
+// that has this kink, even with Generalised. If rounding may have moved it by less, products with
+// Generalised succeed. In an input without the kink, the derivative exists in both cases.
 func TestBlurredKinksAreRefused(t *testing.T) {
 	one := mat.NewDense(1, 1, []float64{1})
 	ones, two := mat.NewDense(3, 1, []float64{1, 1, 1}), mat.NewDense(2, 1, []float64{1, -2})

@@ -211,8 +211,8 @@ func TestElasticNetBatchDerivatives(t *testing.T) {
 	}
 }
 
-// TestElasticNetBatchOfWidths fits a wide set of lanes before a narrow one. The derivatives of both
-// sets then follow.
+// TestElasticNetBatchOfWidths fits nets of many features and then nets of few features in one
+// batch. It compares their derivatives with separate derivatives.
 func TestElasticNetBatchOfWidths(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 38))
@@ -262,8 +262,8 @@ func TestElasticNetBatchBeyondTheRange(t *testing.T) {
 		old := dense.SetVectors(on)
 		nets := make([]learn.BatchItem, 2)
 		for i := range nets {
-			// The features' units are so small that u of a large cotangent overflows; net 1 has
-			// fewer active features.
+			// The features are so small that the solution u of the system overflows for a large cotangent;
+			// net 1 has fewer active features.
 			net, x := new(linear.ElasticNet), mat.NewDense(2, 2, []float64{0x1p-500, 0, 0, -0x1p-500})
 			nets[i] = learn.BatchItem{Learner: net, Theta: make([]float64, 2), Grad: &learn.Grad{Hyper: make([]float64, 2)}}
 			if err := net.Load(learn.Data{X: x, Y: []float64{1, float64(1 - i)}}); err != nil {

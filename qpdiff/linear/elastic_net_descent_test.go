@@ -35,14 +35,14 @@ func integerColumns(rows, n int) learn.Data {
 	return learn.Data{X: x, Y: y}
 }
 
-// mostDescents bounds the descents of a fit. A descent that reaches its minimum finds almost the
-// whole support.
+// mostDescents bounds the number of descents in a fit. A descent that reaches its minimum finds
+// almost the whole support, so few are needed.
 const mostDescents = 2
 
-// TestDescentsReachTheirMinimum proves that Newton's method with one unknown for each row reaches
-// its minimum on columns of integers. If the step were only halved, the method would fail for the
-// larger table. With at most 20 steps, it would fail for the smaller table. In both cases all
-// cdPhases descents would fail, and hundreds of exact steps would follow.
+// TestDescentsReachTheirMinimum checks that Newton's method with one unknown for each row reaches
+// its minimum on columns of integers. A line search that only halves the step would fail for the
+// larger table, and a limit of 20 steps for the smaller table. All cdPhases descents would then
+// fail, and hundreds of exact steps would follow.
 func TestDescentsReachTheirMinimum(t *testing.T) {
 	for _, n := range []int{30_000, 40_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -60,8 +60,8 @@ func TestDescentsReachTheirMinimum(t *testing.T) {
 	}
 }
 
-// A working set may grow after its problem is solved. TestALargerSetIsNotSolvedTwice checks that no
-// factor is then needed before coordinates enter.
+// A working set may grow after the problem on it is solved. TestALargerSetIsNotSolvedTwice checks
+// that the solver needs no new factor before coordinates enter.
 func TestALargerSetIsNotSolvedTwice(t *testing.T) {
 	const rows, n = 100, 300
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -27,9 +27,9 @@ func orthonormalColumns(rng *rand.Rand, rows, n int) *mat.Dense {
 	return mat.DenseCopyOf(q.Slice(0, rows, 0, n))
 }
 
-// elasticNetAt makes data X and y with the solution θ at λ1 and λ2. The absolute gradient in the
-// zero coordinates is share·λ1. The labels are y = Xθ + r with Xᵀr/N = λ1·s + λ2·θ. X has singular
-// values from 1 down to 1/√cond.
+// elasticNetAt makes data X and y with the solution θ at λ1 and λ2. At a zero coordinate j, the
+// absolute gradient is share[j]·λ1. The labels are y = Xθ + r with Xᵀr/N = λ1·s + λ2·θ. X has
+// singular values from 1 down to 1/√cond.
 func elasticNetAt(rng *rand.Rand, theta, share []float64, rows int, cond, l1, l2 float64) learn.Data {
 	n := len(theta)
 	u, v := orthonormalColumns(rng, rows, n), orthonormalColumns(rng, n, n)
@@ -60,9 +60,9 @@ func elasticNetAt(rng *rand.Rand, theta, share []float64, rows int, cond, l1, l2
 	return learn.Data{X: &x, Y: y.RawVector().Data}
 }
 
-// gap returns the distance of the solution from a kink, relative to the size of the terms. It is
-// the smaller of two numbers: the least slack of a zero coordinate, and the least absolute value of
-// the other coordinates. gap also returns the condition of the support's system.
+// gap returns the distance of the solution from the nearest kink, relative to the size of the
+// terms. This is the least slack of a zero coordinate, or the least absolute value of another
+// coordinate if that is smaller. gap also returns the condition number of the support's system.
 func (e *penalisedQuadratic) gap() (gap, cond float64) {
 	q, size := &e.qp, e.rmsY+e.norm
 	h := func(i, j int) float64 {
@@ -221,7 +221,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 				t.Errorf("hyper[%d]: VJP %g, difference %g", j, g.Hyper[j], diff)
 			}
 		}
-		// Along X and λ1 together, JVP succeeds, and the coefficient of this feature stays 0.
+		// If X and λ1 change together, JVP succeeds, and the coefficient of the zero feature stays 0.
 		u := &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(12, 4, nil)}
 		if perFeature {
 			u.Hyper[2] = 10
@@ -249,9 +249,9 @@ func TestElasticNetLeastRidge(t *testing.T) {
 	}
 }
 
-// If a penalty certainly holds a coordinate at zero, its size does not affect the other
-// coordinates, and neither does the previous fit. For the elastic net, θ is even the same, bit for
-// bit.
+// If a penalty certainly holds a coordinate at zero, the size of this penalty does not affect the
+// other coordinates. The previous fit does not affect them either. For the elastic net, even the
+// bits of θ are the same.
 func TestHugePenaltyAfterAFit(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 7))
@@ -295,7 +295,8 @@ func TestElasticNetAlmostZeroAfterAFit(t *testing.T) {
 	}
 }
 
-// At a kink in λ1 the other inputs have derivatives. If one of these overflows, this is the error.
+// At a kink in λ1, the derivatives in the other inputs exist. If one of them overflows, the error
+// reports the overflow.
 func TestElasticNetOverflowAtAKink(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), Y: []float64{1e150, 0}}
 	var e ElasticNet
@@ -306,8 +307,8 @@ func TestElasticNetOverflowAtAKink(t *testing.T) {
 	}
 }
 
-// The features are nearly equal, and their size is about the root of the smallest number. θ is
-// about ±1e307. The distance from a kink is relative to a size whose square overflows.
+// The features are nearly equal, and their squares nearly underflow. θ is about ±2e306. The
+// distance from a kink is relative to a size whose square overflows, so there is an error.
 func TestElasticNetSolutionOverflows(t *testing.T) {
 	const unit = 1e-150
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{unit, unit, unit, unit * (1 + 1e-3)}), Y: []float64{1e153, -1e153}}
@@ -318,8 +319,8 @@ func TestElasticNetSolutionOverflows(t *testing.T) {
 	}
 }
 
-// If a fit of few features follows a fit whose working set has as many features, it has room for
-// the system of all of them.
+// A fit of few features may follow a fit whose working set had as many features. It still has room
+// for the system of all its features.
 func TestElasticNetFewAfterMany(t *testing.T) {
 	var e ElasticNet
 	theta := make([]float64, 300)
@@ -336,8 +337,7 @@ func TestElasticNetFewAfterMany(t *testing.T) {
 }
 
 // The support of the first fit is larger than the number of rows. In the next fit λ2 is within
-// rounding of 0, so the features of the old support depend on each other. This fit therefore has a
-// cold start.
+// rounding of 0, so the system of the old support is singular. This fit therefore has a cold start.
 func TestElasticNetLassoAfterRidge(t *testing.T) {
 	var warm, cold ElasticNet
 	const n = 400
@@ -355,8 +355,8 @@ func TestElasticNetLassoAfterRidge(t *testing.T) {
 	}
 }
 
-// If the labels are 0, θ = 0 is at its kinks in λ1 = 0, even if the determinant of the system
-// underflows.
+// If the labels are 0 and λ1 = 0, then θ = 0 is at a kink in every coordinate, even if the
+// determinant of the system underflows.
 func TestElasticNetKinkOfTinyDeterminant(t *testing.T) {
 	const rows, n = 90, 70
 	d := casetest.RandomData(1, rows, n, false)
@@ -376,8 +376,9 @@ func TestElasticNetKinkOfTinyDeterminant(t *testing.T) {
 	}
 }
 
-// If the support is larger than the number of rows, the condition is estimated from a smaller
-// system. The estimate is accurate enough: a ridge regression has derivatives with either method.
+// If the support is larger than the number of rows, the condition number is estimated from a
+// smaller system. The estimate is accurate enough: a ridge regression has derivatives with both
+// systems.
 func TestElasticNetConditionByRows(t *testing.T) {
 	for _, seed := range []uint64{8, 47} {
 		rng := rand.New(rand.NewPCG(82, seed))
@@ -400,9 +401,9 @@ func TestElasticNetConditionByRows(t *testing.T) {
 	}
 }
 
-// A fit starts from the past fit with the lowest objective. If both have the same support, it
-// replaces the past fit. At most pastFits fits are stored. None is larger than mostKept, and none
-// belongs to other data.
+// A fit starts from the stored fit with the lowest objective. If the new fit has the same support,
+// it replaces this stored fit. At most pastFits fits are stored. None has more than mostKept
+// features, and none belongs to other data.
 func TestPastFits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(37, 1))
 	const rows, n = 20, 300

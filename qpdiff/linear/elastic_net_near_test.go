@@ -25,10 +25,10 @@ func (c *lookCounter) Err() error {
 	return nil
 }
 
-// Fits that almost interpolate take few steps, even if the kinks are very weak. The test counts how
-// often they check their context, which happens a few times in each step. Without vector units the
-// count is the same on all processors. With proximal terms of a single size, the counts would be
-// 60,000 and 12,000.
+// Fits that almost interpolate take few steps, even if the ℓ1 penalty is very small. The test
+// counts how often they check their context, which happens a few times in each step. It switches
+// vector units off, so that the count is the same on all processors. With proximal terms of a
+// single size, the counts would be 60,000 and 12,000.
 func TestElasticNetNearInterpolation(t *testing.T) {
 	defer dense.SetVectors(dense.SetVectors(false))
 	const rows, n = 60, 900

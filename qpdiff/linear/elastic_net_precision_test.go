@@ -21,7 +21,7 @@ import (
 func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 	serial.Test(t)
 	const tol, h = 1e-3, 1e-20
-	// Among 30000 trials, these had the smallest errors that hid a kink although there is none.
+	// Among 30000 trials, these reported a kink that does not exist at the smallest rounding errors.
 	trials := []int{15387, 14128, 20675, 27404}
 	for trial := range numtest.Long(4000) {
 		trials = append(trials, trial)

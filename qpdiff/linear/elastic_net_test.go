@@ -243,10 +243,9 @@ func drawElasticNet(t *rapid.T) learn.Data {
 }
 
 // Along any sequence of distant hyperparameters, warm and cold fits are optimal and have the same
-// support. For elastic nets they also have the same bits. A fit returns an error only if λ2 is
-// within rounding of 0 compared with XᵀX/N: all points along a flat direction are then equally
-// good, or the loss underflows. If such a λ2 is not 0, it is possible that only one of the two fits
-// returns an error.
+// support. For elastic nets they also have the same bits. A fit may return an error only if λ2 is
+// within rounding of 0, compared with XᵀX/N: θ is then not unique, or the loss underflows. If such
+// a λ2 is above 0, one of the two fits may succeed although the other does not.
 func TestPenalisedOptimalOnPaths(t *testing.T) {
 	const illPosedTol = 1e-12
 	rapid.Check(t, func(t *rapid.T) {
@@ -293,8 +292,8 @@ func TestPenalisedOptimalOnPaths(t *testing.T) {
 					t.Fatalf("at %v: %v", hyper, errs[i])
 				}
 			}
-			// If λ2 is near the rounding error, the active sets during the fit decide whether features are
-			// distinguished.
+			// If λ2 is near the rounding error, the active sets on the way decide whether a fit finds two
+			// features indistinguishable. These sets differ between warm and cold fits.
 			edge := slices.ContainsFunc(hyper[nh/2:], func(l2 float64) bool { return l2 > 0 && l2 <= illPosedTol*size })
 			if !sparse && !edge && (errs[0] == nil) != (errs[1] == nil) {
 				t.Fatalf("warm: %v; cold: %v", errs[0], errs[1])

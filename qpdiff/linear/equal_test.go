@@ -18,10 +18,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// repeated draws data in which each feature occurs up to three times, with either sign and in
-// random order. One feature is zero. For each feature, the list originals has the number of the
-// drawn feature that it repeats, or −1 for the zero feature.
-func repeated(rng *rand.Rand, rows, distinct int) (d learn.Data, originals []int, sign []float64) {
+// drawRepeated draws data in which each feature occurs up to three times, with either sign and in
+// random order. One feature is zero. For each feature, originals[j] is the number of the drawn
+// feature that feature j repeats, or −1 for the zero feature.
+func drawRepeated(rng *rand.Rand, rows, distinct int) (d learn.Data, originals []int, sign []float64) {
 	for k := range distinct {
 		for range 1 + rng.IntN(3) {
 			originals = append(originals, k)
@@ -64,7 +64,7 @@ func TestEqualFeaturesShareOneValue(t *testing.T) {
 	for trial := range numtest.Long(300) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 12))
 		distinct := 2 + rng.IntN(5)
-		d, of, sign := repeated(rng, distinct+3+rng.IntN(20), distinct)
+		d, of, sign := drawRepeated(rng, distinct+3+rng.IntN(20), distinct)
 		rows, n := d.X.Dims()
 		size := d.Dense().Norm(2) / math.Sqrt(float64(rows))
 		l1 := []float64{0, .02, .2}[rng.IntN(3)] * size
@@ -89,7 +89,7 @@ func TestEqualFeaturesShareOneValue(t *testing.T) {
 				t.Fatalf("%s: θ %v, of the features %v", name, theta, of)
 			}
 		}
-		// A warm fit has the same bits as a fit that follows a fit without equal values.
+		// A fit that follows a fit at larger penalties has the same bits as the first fit.
 		again := make([]float64, n)
 		numtest.OK(t, l.Fit(again, []float64{1.5*l1 + size, size * size}), l.Fit(again, []float64{l1, 0}))
 		if !numtest.SameBits(again, theta) {
@@ -160,8 +160,9 @@ func TestEqualFeaturesShareOneValue(t *testing.T) {
 	}
 }
 
-// Conjugate gradients on a sparse X give the same results. With Generalised, the product in the
-// rows holds along moves that keep the features equal.
+// A sparse X gives the same results as its dense copy, with a factor and with conjugate gradients.
+// With Generalised, the product in the rows is the derivative along moves that keep the features
+// equal.
 func TestEqualFeaturesSparse(t *testing.T) {
 	for _, most := range []int{1000, 0} {
 		inSupport := 0
@@ -235,7 +236,7 @@ func TestEqualFeaturesAfterOtherFits(t *testing.T) {
 	for trial := range numtest.Long(300) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 14))
 		distinct := 1 + rng.IntN(5)
-		d, _, _ := repeated(rng, distinct+3+rng.IntN(20), distinct)
+		d, _, _ := drawRepeated(rng, distinct+3+rng.IntN(20), distinct)
 		rows, n := d.X.Dims()
 		size := d.Dense().Norm(2) / math.Sqrt(float64(rows))
 		if rng.IntN(2) == 0 {

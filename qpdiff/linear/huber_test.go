@@ -110,7 +110,8 @@ func TestHuberIsRidgeRegressionAtLargeDelta(t *testing.T) {
 	}
 }
 
-// There are three labels at x = 1, and the last is an outlier: 2θ = y_0 + y_1 + δ.
+// There are three labels at x = 1, and the last is an outlier. θ therefore satisfies 2θ = y_0 + y_1
+// + δ.
 func TestHuberByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{0, .5, 11}}
 	var l Huber
@@ -145,8 +146,8 @@ func TestHuberBoundsOutliers(t *testing.T) {
 	}
 }
 
-// A fit with a small δ ends with some zones. A next fit with a large δ starts from these zones and
-// still finds its solution.
+// A fit with a small δ ends with rows outside the quadratic zone. The next fit, with a large δ,
+// starts from the zones of these rows and still finds its solution.
 func TestHuberFromZonesFarOff(t *testing.T) {
 	d := outliers(casetest.RandomData(9, 12, 2, false))
 	var l Huber
@@ -182,8 +183,8 @@ func TestHuberPaths(t *testing.T) {
 	}
 }
 
-// Rows may be very large when they leave the quadratic zone. They leave no larger rounding errors
-// in its Hessian than other rows.
+// A very large row that leaves the quadratic zone leaves no larger rounding errors in the Hessian
+// of this zone than any other row.
 func TestHuberHessianForgetsRows(t *testing.T) {
 	for seed := range uint64(40) {
 		const rows, n = 60, 4
@@ -258,8 +259,8 @@ func TestHuberLineSearch(t *testing.T) {
 	}
 }
 
-// With one unknown for each row, derivatives at kinks exist or return errors as with the Hessian's
-// entries.
+// At kinks, a system with one unknown for each row gives the same derivatives and errors as the
+// entries of the Hessian.
 func TestHuberKinksByRows(t *testing.T) {
 	for seed := range uint64(20) {
 		const rows, n = 9, 14

@@ -13,8 +13,8 @@ import (
 	"cvgm/qpdiff/learntest"
 )
 
-// This is the contract at kinks of random problems. Every second coordinate at zero gets its own
-// slope as its λ1.
+// The learners satisfy the contract at kinks of random problems. To make kinks, the test looks at
+// every second coordinate. If it is zero, its λ1 is set to the absolute slope of the loss.
 func TestKinksOfRandomProblems(t *testing.T) {
 	const rows, n = 14, 8
 	kinks := 0

@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// After the last step of a fit, s and w belong to the previous point. A derivative uses their
-// values at θ, up to rounding.
+// After the last step of a fit, the fields s and w hold values at the point before this step. A
+// derivative uses their values at θ, up to rounding.
 func TestLogisticWeightsAtSolution(t *testing.T) {
 	d := casetest.RandomData(3, 40, 3, true)
 	var l Logistic
@@ -139,7 +139,7 @@ func TestLogisticLeavesOutWhatOverflows(t *testing.T) {
 }
 
 // SolveHessian and Probabilities may run at the same time as derivatives, even if the last step of
-// the fit is not 0. They have the same bits as separate calls.
+// the fit is not 0. Their results have the same bits as the results of calls one after the other.
 func TestLogisticConcurrent(t *testing.T) {
 	stale := 0
 	for seed := range uint64(16) {

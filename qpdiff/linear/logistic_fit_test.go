@@ -65,7 +65,8 @@ func TestLogisticWithout(t *testing.T) {
 			want.Y[r] = gb.Y[i]
 		}
 		const tol = 1e-11
-		// The derivative in C is the product of v and the slope of the parameters. Its terms may cancel.
+		// The derivative in C is the scalar product of v and the slope of the parameters in C. Its terms
+		// may cancel, so the tolerance is relative to the terms.
 		slope, terms := make([]float64, dim), 0.
 		numtest.OK(t, b.JVP(nil, slope, &learn.Grad{Hyper: []float64{1}}))
 		for i, s := range slope {
@@ -102,7 +103,7 @@ func TestLogisticWithout(t *testing.T) {
 	})
 }
 
-// If the last fit of a learner took many steps, the learner gives the bits of a new learner.
+// After a fit of many steps, a learner still gives the bits of a new learner.
 func TestLogisticWithoutAfterALongFit(t *testing.T) {
 	d := casetest.RandomData(0x21, 30, 2, true)
 	d.Y[0], d.Y[1] = 1, -1

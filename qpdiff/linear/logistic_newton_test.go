@@ -18,8 +18,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// At either end of every branch of evaluateNear, s and w agree with an evaluation with more
-// digits.
+// The function evaluateNear has branches for steps of different sizes. At both ends of each branch,
+// the s and w that it computes agree with an evaluation with more digits.
 func TestLogisticEvaluateNear(t *testing.T) {
 	serial.Test(t)
 	const rows = 16
@@ -146,7 +146,7 @@ func TestLogisticGivesUpASlowStart(t *testing.T) {
 	}
 }
 
-// If a vector is orthogonal to the rows, the Hessian maps it to itself. If rounding hides this, the
+// The Hessian maps a vector that is orthogonal to all rows to itself. If rounding hides this, the
 // fit returns an error.
 func TestLogisticSingular(t *testing.T) {
 	serial.Test(t)
@@ -197,9 +197,9 @@ func TestLogisticSingular(t *testing.T) {
 	}
 }
 
-// One row is so large that the Hessian at θ = 0 is singular to working precision. The fit still
-// finds the solution. At the solution the Hessian is regular, because the row is predicted with
-// certainty. A start near the solution gives the same result.
+// Some rows are so large that the Hessian at θ = 0 is singular to working precision. The fit still
+// finds the solution. There the Hessian is regular, because these rows are predicted with certainty
+// and have no weight in it. A start near the solution gives the same result.
 func TestLogisticSingularOnTheWay(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(7, 3))
@@ -311,8 +311,8 @@ func TestLogisticRoundingHidesTheSolution(t *testing.T) {
 	}
 }
 
-// With products of the rows, fits take at most a tenth more Newton steps than with the Hessian's
-// entries.
+// Fits that multiply by the rows take at most a tenth more Newton steps than fits with the entries
+// of the Hessian.
 func TestLogisticStepsByProducts(t *testing.T) {
 	entries, products := 0, 0
 	for seed := range uint64(60) {

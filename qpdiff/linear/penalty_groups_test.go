@@ -157,8 +157,9 @@ func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 	}
 }
 
-// Groups must be numbered from 0 without gaps, and have one entry for each feature. Otherwise an
-// error names the field, and Dims stays between 2 and 2n.
+// Groups must be numbered from 0 without gaps, and Groups must have one entry for each feature.
+// Otherwise an error names the field. Even then Dims returns at least 2 and at most 2·len(Groups)
+// hyperparameters.
 func TestElasticNetGroupsRefused(t *testing.T) {
 	d := casetest.RandomData(1, 9, 3, false)
 	for _, c := range []struct {
@@ -195,8 +196,9 @@ func TestElasticNetGroupsRefused(t *testing.T) {
 	}
 }
 
-// At λ1 = 0 and y = 0 each group has its own kink. Along (dλ1, dy), an orthogonal feature moves by
-// a soft threshold divided by 1 + λ2. The threshold of x_jᵀdy/N is the dλ1 of the feature's group.
+// At λ1 = 0 and y = 0 each group has its own kink. The features are orthogonal. Along (dλ1, dy),
+// the coefficient of feature j moves by x_jᵀdy/N, soft-thresholded at the dλ1 of the feature's
+// group and divided by 1 + λ2.
 func TestGroupsKinkedAtZeroByHand(t *testing.T) {
 	l := ElasticNet{Groups: []int{0, 1}}
 	root := math.Sqrt2 // XᵀX/N is the unit matrix

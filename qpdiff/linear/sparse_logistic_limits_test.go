@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// If features without penalties separate the classes, there is no minimiser. Rows may lie on the
-// boundary. With any penalty on these features, there is a minimiser.
+// If features without penalties separate the classes, there is no minimiser, even if rows lie on
+// the boundary. With any penalty on these features, there is a minimiser.
 func TestSparseLogisticSeparable(t *testing.T) {
 	column := func(x ...float64) *mat.Dense { return mat.NewDense(len(x), 1, x) }
 	wide := casetest.RandomData(2, 5, 8, true)
@@ -96,8 +96,8 @@ func TestSparseLogisticNewtonSteps(t *testing.T) {
 	}
 }
 
-// Without a support, the intercept is the log odds of the weights. This holds for weights over
-// hundreds of decades.
+// If the support is empty, the intercept is the log odds of the classes' weights, even if these
+// differ by hundreds of decades.
 func TestSparseLogisticUnevenClasses(t *testing.T) {
 	for _, weight := range []float64{1e-200, 1e-50, 1e-5, 1e5, 1e50, 1e200} {
 		d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -2, 3}), Y: []float64{1, -1, -1}, Weights: []float64{weight, .5, .5}}
@@ -142,8 +142,8 @@ func TestSparseLogisticRoundoffTolerance(t *testing.T) {
 	}
 }
 
-// Without one row, these data would be separable. They have a solution without penalties: 3s(θ) =
-// a·s(−aθ) for z = 1, 1, 1 and −a. If s is below rounding, the solution is lost.
+// Without the last row, these data would be separable. Their solution without penalties satisfies
+// 3s(θ) = a·s(−aθ) with s(m) = 1/(1 + exp m). If a is below rounding, the solution is lost.
 func TestSparseLogisticBarelyInseparable(t *testing.T) {
 	for _, a := range []float64{1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-14, 1e-20} {
 		for _, unit := range []float64{1, 1e-6, 1e6} {
@@ -169,8 +169,8 @@ func TestSparseLogisticBarelyInseparable(t *testing.T) {
 }
 
 // A row counts as moved if it moves by three times sparseFlat, relative to the row that moves most.
-// It does not count as moved at a third of sparseFlat. If a moved row is on the wrong side, or has
-// a loss, the fit does not diverge.
+// It does not count as moved at a third of sparseFlat. If a moved row moves to the wrong side, or
+// has a loss, the fit does not count as diverging.
 func TestSparseLogisticDivergenceTolerance(t *testing.T) {
 	for _, c := range []struct {
 		move, s float64 // of the other row

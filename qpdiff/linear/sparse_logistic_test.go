@@ -181,8 +181,8 @@ func TestSparseLogisticInterceptIsAFreeFeature(t *testing.T) {
 	}
 }
 
-// All x are 1, the share p of the rows has the label 1, and λ2 is 0. Then θ = log(q/(1−q)), where q
-// is p moved by λ1 towards ½, but not beyond ½.
+// All x are 1, a share p of the rows has the label 1, and λ2 is 0. Then θ = log(q/(1−q)). Here q is
+// p, moved by λ1 towards ½, but not beyond ½.
 func TestSparseLogisticByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(5, 1, []float64{1, 1, 1, 1, 1}), Y: []float64{1, 1, -1, 1, 1}}
 	logit := func(q float64) float64 { return math.Log(q / (1 - q)) }

@@ -31,9 +31,9 @@ func regression(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 	return y, []float64{.01 + .3*rng.Float64(), .01 + rng.Float64()}
 }
 
-// classes draws C, and labels from a sparse model with noise. Among the rows that certainly count,
-// both classes occur.
-func classes(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
+// drawClasses draws labels from a sparse model with noise, and a value of C. Rows 0 and 1, which
+// certainly count, have different classes.
+func drawClasses(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 	rows, n := x.Dims()
 	y = numtest.Normals(rng, rows)
 	for i := range y {
@@ -73,7 +73,7 @@ func TestElasticNetSparse(t *testing.T) {
 func TestLogisticSparse(t *testing.T) {
 	for _, intercept := range []linear.Intercept{linear.NoIntercept, linear.UnpenalisedIntercept, linear.PenalisedIntercept} {
 		t.Run(fmt.Sprint(intercept), func(t *testing.T) {
-			sparse(t, func() learn.Learner { return &linear.Logistic{Intercept: intercept} }, classes)
+			sparse(t, func() learn.Learner { return &linear.Logistic{Intercept: intercept} }, drawClasses)
 		})
 	}
 }
@@ -82,7 +82,7 @@ func TestSparseLogisticSparse(t *testing.T) {
 	for _, intercept := range []bool{false, true} {
 		t.Run(fmt.Sprint(intercept), func(t *testing.T) {
 			sparse(t, func() learn.Learner { return &linear.SparseLogistic{Intercept: intercept} }, func(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
-				y, _ = classes(rng, x)
+				y, _ = drawClasses(rng, x)
 				return y, []float64{.01 + .1*rng.Float64(), .01 + rng.Float64()}
 			})
 		})
@@ -120,7 +120,7 @@ func TestSparseChangesWay(t *testing.T) {
 	defer ways.SetSparseFeatures(ways.SetSparseFeatures(100))
 	rng := rand.New(rand.NewPCG(2, 38))
 	x := numtest.DrawStored(rng, 200, 60)
-	y, _ := classes(rng, x.Seen(nil, nil))
+	y, _ := drawClasses(rng, x.Seen(nil, nil))
 	d := learn.Data{X: x, Y: y}
 	for _, c := range []struct {
 		fresh  func() learn.Learner
@@ -349,8 +349,8 @@ func TestSparseLogisticRefusals(t *testing.T) {
 	}
 }
 
-// A sparse X that visits a column twice, or one that it does not have, is an error of Load, also if
-// the learner copies X to a dense matrix.
+// A sparse X must visit a column at most once in a row, and only columns that exist. Otherwise Load
+// returns an error, even if the learner copies X to a dense matrix.
 func TestWrongVisits(t *testing.T) {
 	for name, columns := range map[string][]int{"twice": {0, 0}, "beyond the last": {2}, "before the first": {-1}} {
 		x := &numtest.Stored{Rows: 2, Columns: 2, Index: [][]int{{0, 1}, columns}, Value: [][]float64{{1, 2}, {3, 4}}}

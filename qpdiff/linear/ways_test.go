@@ -120,7 +120,7 @@ func TestSmoothWays(t *testing.T) {
 				}
 				d.Weights[rng.IntN(rows)] = 0
 			}
-			change(rng, d)
+			alterFeatures(rng, d)
 			intercept := rng.IntN(2) == 0
 			equations, products := c.fresh(intercept), c.fresh(intercept)
 			err := equations.Load(d)
@@ -138,8 +138,8 @@ func TestSmoothWays(t *testing.T) {
 	}
 }
 
-// change makes some features of d nearly equal, equal or constant, or changes their size.
-func change(rng *rand.Rand, d learn.Data) {
+// alterFeatures makes some features of d nearly equal, equal or constant, or changes their size.
+func alterFeatures(rng *rand.Rand, d learn.Data) {
 	kind := rng.IntN(7)
 	rows, n := d.X.Dims()
 	for i := range rows {
@@ -216,8 +216,8 @@ func sameAnswers(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, o
 	return true
 }
 
-// A fit on working sets has the bits of a cold fit, for any earlier fits of the search. It starts
-// from the nearest past fit, which need not be the last fit.
+// A fit on working sets has the bits of a cold fit, whatever fits came before. It starts from the
+// nearest past fit, which need not be the last fit.
 func TestElasticNetComesBack(t *testing.T) {
 	serial.Test(t)
 	for i := range numtest.Long(60) {
