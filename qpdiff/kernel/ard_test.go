@@ -16,9 +16,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The shapes are Matérn kernels: they agree with the general formula for their smoothness, and
-// their slopes agree with its difference quotients. The quotient is one-sided at 0. The agreement
-// holds even if the distance overflows.
+// The shapes are Matérn kernels. Their values agree with the general formula for their smoothness,
+// and their slopes with difference quotients, which are one-sided at 0. This holds even if the
+// distance overflows.
 func TestShapes(t *testing.T) {
 	for _, q := range []float64{0, 1e-12, .01, .5, 3, 40, 1e4, math.Inf(1)} {
 		rho := math.Sqrt(2 * q) // the distance in widths

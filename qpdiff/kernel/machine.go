@@ -38,15 +38,14 @@ type kernelMachine struct {
 // A machineFit is a fit of a kernel machine. Its methods are the parts of the machine's derivatives
 // that depend on the kind of fit.
 type machineFit interface {
-	// begin prepares the derivative d for the fit. If g has a field for an input in which there is no
-	// derivative, begin returns an error.
+	// begin prepares d for derivatives of the fit. It returns an error if a derivative that g has a
+	// field for does not exist.
 	begin(d *kernelDerivative, g *learn.Grad) error
-	// finish takes two cotangents: the field v of d is the cotangent of coef, and the parameter db is
-	// the cotangent of b. It multiplies them by the derivatives of the fit, and adds the products to
-	// g. It overwrites v.
+	// finish takes two cotangents: d.v is the cotangent of coef, and db is the cotangent of b. It
+	// multiplies them by the derivatives of the fit, and adds the products to g. It overwrites d.v.
 	finish(d *kernelDerivative, g *learn.Grad, db float64) error
-	// holdsPrediction reports whether the optimality conditions of the fit alone determine the
-	// prediction for the row x, from the labels. It may be called only after begin with the same d.
+	// holdsPrediction reports whether the optimality conditions of the fit give the prediction for the
+	// row x as a function of the labels alone. It may be called only after begin with the same d.
 	holdsPrediction(d *kernelDerivative, x []float64) bool
 	// tangent returns the derivatives of coef and b along t.
 	tangent(d *kernelDerivative, t *learn.Grad) (dcoef []float64, db float64, err error)
@@ -67,9 +66,9 @@ type kernelDerivative struct {
 
 	z []float64 // right-hand side of a tangent
 
-	// Scratch for the leave-one-out fits of a Ridge. p holds the cotangents ddst of the predictions,
-	// divided by the diagonal of G. q holds the cotangents of this diagonal. weights holds cotangents
-	// of the kernel matrix: some columns of the lower triangle.
+	// Scratch for the leave-one-out fits of a Ridge; for the matrix G see leaveOneOut. p holds the
+	// cotangents ddst of the predictions, divided by the diagonal of G. q holds the cotangents of this
+	// diagonal. weights holds cotangents of the kernel matrix: some columns of the lower triangle.
 	p, q, weights []float64
 	work          []float64
 
@@ -197,7 +196,8 @@ func (l *kernelMachine) rangeDistances(dst, params, x []float64, start int) {
 
 // listDistances is distances for rows whose numbers are not consecutive.
 func (l *kernelMachine) listDistances(dst, params, x []float64, rows []int) {
-	// One call for all rows of a span takes as long as separate calls for a quarter of the rows.
+	// One call for a span of rows takes as long as separate calls for a quarter of these rows. A span
+	// therefore has at most four times as many rows as it needs.
 	var span [256]float64
 	const spread = 4
 	for at := 0; at < len(rows); {

@@ -12,8 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// learner returns the learner, whose name errors contain. Before the first Load, it returns a nil
-// *Machine.
+// learner returns the learner that errors name. Before the first Load, it returns a nil *Machine.
 func (l *kernelMachine) learner() any { return cmp.Or[any](l.fitter, (*Machine)(nil)) }
 
 // Model returns a copy of the prediction function of the last fit. For an [SVM] the copy has only
@@ -125,7 +124,7 @@ func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *ma
 // PredictJVP differentiates the last fit. It sets each dst_t to the derivative of f(x_t), the
 // prediction for row t of x, along d and dx. The fields of d are tangents of the inputs of the fit,
 // and dx is the tangent of x. A nil tangent counts as zero. PredictJVP returns the same errors as
-// PredictVJP, except that d and dx must be finite in place of ddst. If a value overflows, dst is
+// PredictVJP, but checks that d and dx are finite, not ddst. If a value overflows, dst is
 // undefined.
 //
 // For an [SVM], PredictJVP also returns an ArgError of kind ErrNotDifferentiable if the direction d
@@ -350,8 +349,8 @@ func rowOf(g *learn.Grad, rows []float64, i, n int) []float64 {
 	return rows[i*n : (i+1)*n]
 }
 
-// kernelTangent returns s times the derivative of a kernel value, value = k(x, z), along three
-// tangents: t for the kernel's parameters, dx for x and dz for z. Each of the three may be nil.
+// kernelTangent returns s times the derivative of k(x, z) along three tangents: t for the kernel's
+// parameters, dx for x and dz for z. A nil tangent counts as zero. The parameter value is k(x, z).
 func (d *kernelDerivative) kernelTangent(l *kernelMachine, t *learn.Grad, dx, dz []float64, s, value float64, x, z []float64) float64 {
 	var dparams []float64
 	if t.Hyper != nil {

@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The type plain is an RBF kernel in a type of its own, like a user's kernel.
-type plain struct{ RBF }
+// A userKernel is an RBF kernel in a type of its own, like a user's kernel.
+type userKernel struct{ RBF }
 
 // An RBF kernel can be evaluated for many rows at once. The bits are the same as for separate
 // values and gradients, for all learners, sizes and kinds of rows, even if distances overflow or
@@ -48,11 +48,11 @@ func TestRowsAtOnce(t *testing.T) {
 		hyper := []float64{math.Pow(10, -2+3*rng.Float64()), math.Pow(10, -4+6*rng.Float64())}
 		intercept := round%2 == 0
 		for name, pair := range map[string][2]learn.Predictor{
-			"ridge": {&Ridge{Intercept: intercept}, &Ridge{Kernel: plain{}, Intercept: intercept}},
-			"SVM":   {&SVM{Intercept: intercept, Generalised: true}, &SVM{Kernel: plain{}, Intercept: intercept, Generalised: true}},
+			"ridge": {&Ridge{Intercept: intercept}, &Ridge{Kernel: userKernel{}, Intercept: intercept}},
+			"SVM":   {&SVM{Intercept: intercept, Generalised: true}, &SVM{Kernel: userKernel{}, Intercept: intercept, Generalised: true}},
 		} {
-			got, gotErr := products(pair[0], d, hyper)
-			want, wantErr := products(pair[1], d, hyper)
+			got, gotErr := fitResults(pair[0], d, hyper)
+			want, wantErr := fitResults(pair[1], d, hyper)
 			if gotErr == nil && !numtest.SameBits(got, want) || fmt.Sprint(gotErr) != fmt.Sprint(wantErr) {
 				t.Fatalf("%s, round %d, %d rows: %v, %v\none by one %v, %v", name, round, rows, got, gotErr, want, wantErr)
 			}
@@ -66,9 +66,9 @@ func TestRowsAtOnce(t *testing.T) {
 	}
 }
 
-// With hundreds of rows or more, sequential minimal optimisation leaves few rows to the exact
-// steps, which move one row to a bound at a time. This holds for a cold start and for a start from
-// another C and γ.
+// With hundreds of rows or more, sequential minimal optimisation finds most of the solution. It
+// leaves few rows to the exact steps, which move one row to a bound at a time. This holds for a
+// cold start and for a start from another C and γ.
 func TestManyRowsNeedFewExactSteps(t *testing.T) {
 	serial.Test(t)
 	const rows, left = 400, 8
@@ -149,10 +149,10 @@ func TestManyRowsLeaveNoResidual(t *testing.T) {
 	}
 }
 
-// products returns the predictions of a fit and two derivatives, without and with the derivatives
-// in the rows. If the learner has leave-one-out predictions, it also returns them and their
-// derivatives.
-func products(l learn.Predictor, d learn.Data, hyper []float64) (out []float64, err error) {
+// fitResults returns the predictions of a fit and two derivatives, without and with the derivatives
+// in the rows. If the learner has leave-one-out predictions, fitResults also returns these and
+// their derivatives.
+func fitResults(l learn.Predictor, d learn.Data, hyper []float64) (out []float64, err error) {
 	rows, n := d.X.Dims()
 	theta := make([]float64, numtest.First(l.Dims(n)))
 	if err := l.Load(d); err != nil {

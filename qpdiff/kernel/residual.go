@@ -23,9 +23,9 @@ func (l *kernelRidgeFit) violation() (worst float64) {
 	return worst
 }
 
-// violation returns the largest violation of the optimality conditions of the last fit. Each row
-// has the condition that β is within its bounds, and a condition for y − f(x): it is at least 0 if
-// β can fall, and at most 0 if β can rise. violation evaluates the kernel anew.
+// violation returns the largest violation of the optimality conditions of the last fit. For each
+// row, β must be within its bounds, and y − f(x) must be at least 0 if β can fall, and at most 0 if
+// β can rise. With an intercept, also Σβ = 0. violation evaluates the kernel anew.
 func (l *kernelSVMFit) violation() (worst float64) {
 	q := &l.q
 	values := make([]float64, len(l.support))

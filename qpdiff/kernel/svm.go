@@ -34,17 +34,17 @@ import (
 //
 // determine β_F and b. A derivative by the implicit function theorem needs one solve with the
 // matrix k(x_F, x_F). With Intercept, the matrix is bordered. The theorem requires strict
-// complementarity: no row of F is at a bound, and no other row has y_i·f(x_i) = 1. Rounding may
-// hide that a row violates this. So a row also counts as a violation if its distance from one is
-// below 256 times the rounding error, which follows from the terms of the conditions.
+// complementarity: no row of F is at a bound, and no other row has y_i·f(x_i) = 1. To allow for
+// rounding, a row counts as a violation if its distance from the bound, or of y_i·f(x_i) from 1, is
+// below 256 times the rounding error. The rounding error follows from the terms of the conditions.
 //
 // If all β are at a bound, any b in an interval is optimal. Then b is the middle of the interval,
 // and the derivative of b is the derivative of the middle.
 //
-// Equal rows with equal labels count as one row with their total weight. Derivatives in such rows
-// are along moves that keep the rows equal. The derivative is divided among the rows in proportion
-// to their weights. If a move separates equal rows of F, there is no derivative along it, because
-// only the sum of the rows' β is unique; see [SVM.Ties].
+// Equal rows with equal labels count as one row with their total weight. A derivative in such rows
+// holds for moves that keep the rows equal. It is divided among the rows in proportion to their
+// weights. If a move separates equal rows of F, there is no derivative along it, because only the
+// sum of the rows' β is unique; see [SVM.Ties].
 //
 // # Size
 //
@@ -53,9 +53,9 @@ import (
 // MiB holds the rows used last. The cache is smaller if MaxBytes requires it. No result depends on
 // the size of the cache.
 //
-// From 1024 rows on, rows that are likely to stay at their bound are set aside while the other rows
-// move. At the end all rows are checked. A fit starts from the solution of the last fit, even if C
-// or the kernel's parameters have changed.
+// With more than 1024 rows, rows that are likely to stay at their bound are set aside while the
+// other rows move. At the end all rows are checked. A fit starts from the solution of the last fit,
+// even if C or the kernel's parameters have changed.
 //
 // The zero value has the RBF kernel and no intercept, and is ready for Load. With up to 1024 rows,
 // later fits allocate nothing. With more rows, they allocate only the memory for the rows whose β
@@ -198,10 +198,10 @@ func (l *SVM) begin(d *kernelDerivative, g *learn.Grad) error {
 	return l.prepare(d, l.Generalised, g)
 }
 
-// Ties calls the function visit for pairs of equal rows i and k with equal labels, with a vector d.
-// The pairs belong to the g.X that the last VJP or PredictVJP with the workspace w has computed;
-// g.X must not have been nil in that call. This g.X is a derivative only along moves dX with dᵀdX_i
-// = dᵀdX_k in all calls of visit. Along other moves there is no derivative.
+// Ties calls the function visit with pairs of equal rows i and k that have equal labels, and with a
+// vector d for each pair. The pairs belong to the g.X of the last VJP or PredictVJP with the
+// workspace w; g.X must not have been nil in that call. This g.X is a derivative only along moves
+// dX with dᵀdX_i = dᵀdX_k in all calls of visit. Along other moves there is no derivative.
 //
 // Ties visits pairs in two cases. In the first case, only the sum of the rows' β is unique. In the
 // second case, all β are at a bound, and the rows i and k determine an end of the interval of b.

@@ -13,9 +13,9 @@ import (
 	"cvgm/qpdiff/learntest/serial"
 )
 
-// The function held returns the numbers of allocated entries that depend on the fit. The result
-// store is for the row cache of l, and factors is for the factors in l and w.
-func held(l *SVM, w *qpdiff.Workspace) (store, factors int) {
+// allocatedEntries returns two numbers of allocated entries that depend on the fit: the entries of
+// the row cache of l, and the entries of the factors in l and w.
+func allocatedEntries(l *SVM, w *qpdiff.Workspace) (store, factors int) {
 	return cap(l.q.rows.cache.store), cap(l.q.factor.a) + cap(qpdiff.Scratch[kernelDerivative](w).factor.a)
 }
 
@@ -48,7 +48,7 @@ func TestKernelSVMWithinMaxBytes(t *testing.T) {
 			if err != nil && !errors.Is(err, qpdiff.ErrTooLarge) {
 				t.Fatal(err)
 			}
-			if store, factors := held(l, w); float64(store+factors) > room {
+			if store, factors := allocatedEntries(l, w); float64(store+factors) > room {
 				t.Errorf("trial %d, hyper %v: a cache of %d and factors of %d entries have room for %.0f, %v", trial, hyper, store, factors, room, err)
 			}
 		}
@@ -65,7 +65,7 @@ func TestKernelSVMGivesStorageBack(t *testing.T) {
 	l, small := &SVM{Intercept: true}, casetest.ClassData(2, 30, 2)
 	numtest.OK(t, l.Load(casetest.ClassData(1, 300, 2)), l.Fit(make([]float64, 1), []float64{1e4, 3}))
 	numtest.OK(t, l.Load(small))
-	if store, factors := held(l, nil); store > 0 || factors > 30*30 {
+	if store, factors := allocatedEntries(l, nil); store > 0 || factors > 30*30 {
 		t.Errorf("after Load of 30 rows a cache of %d and a factor of %d entries are held", store, factors)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// prepare prepares the derivative d for the fit. If g has a field for an input in which there is no
-// derivative, prepare returns an error.
+// prepare prepares d for derivatives of the fit. It returns an error if a derivative that g has a
+// field for does not exist.
 func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.Grad) error {
 	q := &l.q
 	if len(l.weak) > 0 {
@@ -49,9 +49,9 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	}
 	d.conditions = append(d.conditions[:0], d.freeSet...)
 	if len(d.freeSet) == 0 && q.balanced {
-		// The derivative of b is the derivative of the middle of its interval without the weakly active
-		// rows. This interval has two ends unless a thousandth of one row's bound exceeds the bounds of
-		// all other rows.
+		// The derivative of b is the derivative of the middle of its interval, in which each weakly
+		// active row is at a bound. This interval has two ends unless a thousandth of one row's bound
+		// exceeds the bounds of all other rows.
 		up, down := q.interceptBounds(d.beta)
 		if up < 0 || down < 0 {
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active")
@@ -103,9 +103,9 @@ func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) er
 	return learner.CheckProduct(g)
 }
 
-// throughFit multiplies the adjoint solution, the vector w and the number ω, by derivatives of the
-// optimality conditions. These are derivatives in the kernel values of the training rows, in the
-// labels and in C. It adds the products to g.
+// throughFit differentiates the optimality conditions in the kernel values of the training rows, in
+// the labels and in C. It multiplies these derivatives by the adjoint solution, which is the vector
+// w and the number ω, and adds the products to g.
 func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega float64) {
 	q, n := &l.q, l.q.n
 	inputs := g.X != nil || g.Hyper != nil
@@ -168,9 +168,9 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 	}
 	for i, k := range l.rows.Equal {
 		row := l.rows.Of[k]
-		// Each copy of a row has a part of the row's β and of the row's w. If the copies had other parts
-		// of w, their cotangents would change by multiples of w times the slope. If the row is free, the
-		// copies could also have other parts of β, and their cotangents would change by multiples of gx.
+		// The β and the w of a row are divided among its copies. Another division of w would change the
+		// cotangents of the copies by multiples of w times the slope. If the row is free, another
+		// division of β is possible too. It would change the cotangents by multiples of gx.
 		if _, free := slices.BinarySearch(d.freeSet, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
 			continue
 		}

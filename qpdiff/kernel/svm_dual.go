@@ -100,8 +100,8 @@ const (
 
 const remedyForDecisions = "standardise the features, or lower C or the degree of a polynomial kernel"
 
-// pairSteps are steps of sequential minimal optimisation among some rows. Its vectors have one
-// entry for each of these rows. They are copies of the vectors of a boxQP, or parts of them.
+// pairSteps holds sequential minimal optimisation among some rows. Its vectors have one entry for
+// each of these rows. They are the vectors of a boxQP, or copies of some of their entries.
 type pairSteps struct {
 	*boxQP
 	rowIDs                []int // numbers of the rows, ascending; nil: all rows

@@ -20,9 +20,8 @@ type kernelSVMFit struct {
 	q             boxQP
 
 	weak []int // distinct rows at which strict complementarity fails
-	// betaError measures how far rounding may have moved the β of weakly active rows. The error of the
-	// β of each such row is divided by the row's bound. betaError is an upper bound for the sum of
-	// these quotients.
+	// betaError is an upper bound for a sum over the weakly active rows. The terms are the amounts by
+	// which rounding may have moved each row's β, divided by the row's bound.
 	betaError float64
 }
 

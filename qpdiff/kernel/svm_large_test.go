@@ -25,15 +25,15 @@ func setLimits(t *testing.T, l rowLimits) {
 	t.Cleanup(func() { limits = was })
 }
 
-// With each of the limits in the variable large, small problems use methods for large problems.
-// Rows are set aside, with and without a stored kernel matrix.
-var large = []rowLimits{{maxStored: 1 << 12, searchInterval: 7}, {searchInterval: 7, cache: 16}, {searchInterval: 1 << 30, cache: 1 << 20}}
+// largeLimits are limits with which small problems use the methods for large problems. Rows are set
+// aside, with and without a stored kernel matrix.
+var largeLimits = []rowLimits{{maxStored: 1 << 12, searchInterval: 7}, {searchInterval: 7, cache: 16}, {searchInterval: 1 << 30, cache: 1 << 20}}
 
 // Machines of many rows set rows aside, or store few rows of the kernel matrix. Their solutions and
 // derivatives are the same as for other machines.
 func TestKernelSVMManyRows(t *testing.T) {
 	serial.Test(t)
-	rng, setAside := rand.New(rand.NewPCG(36, 37)), make([]int, len(large))
+	rng, setAside := rand.New(rand.NewPCG(36, 37)), make([]int, len(largeLimits))
 	for trial := range 60 {
 		rows, n := 20+rng.IntN(120), 1+rng.IntN(5)
 		d := casetest.ClassData(rng.Uint64(), rows, n)
@@ -65,7 +65,7 @@ func TestKernelSVMManyRows(t *testing.T) {
 		}
 		usual := fresh()
 		numtest.OK(t, usual.Load(d))
-		for at, way := range large {
+		for at, way := range largeLimits {
 			var betas, values, slopes [][]float64
 			for _, hyper := range hypers {
 				usual.Reset()
@@ -99,7 +99,7 @@ func TestKernelSVMManyRows(t *testing.T) {
 // The methods for large problems satisfy the contract of a learner, except that their fits may
 // allocate.
 func TestKernelSVMManyRowsContract(t *testing.T) {
-	for at, way := range large {
+	for at, way := range largeLimits {
 		setLimits(t, way)
 		intercept := at%2 == 0
 		values := func() (learn.Learner, *SVM) {
@@ -116,7 +116,7 @@ func TestKernelSVMManyRowsContract(t *testing.T) {
 
 // The methods for large problems also check their context.
 func TestKernelSVMManyRowsContext(t *testing.T) {
-	for _, way := range large {
+	for _, way := range largeLimits {
 		setLimits(t, way)
 		for _, c := range []struct {
 			intercept bool
@@ -155,7 +155,7 @@ func TestKernelSVMManyRowsAtKinks(t *testing.T) {
 			return slices.Concat(g.Hyper, g.X.RawMatrix().Data, g.Y), err
 		}
 		want, wantErr := derivative(limits)
-		for _, way := range large {
+		for _, way := range largeLimits {
 			got, err := derivative(way)
 			if errors.Is(err, qpdiff.ErrNotDifferentiable) != errors.Is(wantErr, qpdiff.ErrNotDifferentiable) {
 				t.Errorf("%d: %v, without rows set aside %v", trial, err, wantErr)

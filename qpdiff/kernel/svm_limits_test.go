@@ -122,8 +122,8 @@ func TestKernelSVMAllWeak(t *testing.T) {
 			t.Errorf("%v apart: weak %v, b %v, product %v", apart, l.weak, theta, g.Hyper)
 		}
 	}
-	// C is so small that rounding hides how three rows share the β of a fourth. All three rows may be
-	// at 0, and b would then have no bound.
+	// C is so small that rounding hides how β divides among three rows, whose sum balances the fourth
+	// row. All three rows may be at 0, and b would then have no bound.
 	star := learn.Data{X: mat.NewDense(4, 2, []float64{0, 0, 1, 0, -.6, .8, -.6, -.8}), Y: []float64{1, -1, -1, -1}}
 	l := &SVM{Intercept: true, Generalised: true}
 	numtest.OK(t, l.Load(star), l.Fit(theta, []float64{.1, 1}), l.Fit(theta, []float64{1e-100, 1}))
@@ -197,13 +197,13 @@ func TestKernelSVMForgetsKernelValues(t *testing.T) {
 	}
 }
 
-// With Intercept and one free row, the β of this row follows from Σβ = 0. However small C is, this
-// β is therefore no more uncertain than the others.
+// With Intercept and one free row, the β of this row follows from Σβ = 0. Its rounding error is
+// therefore in proportion to the other β, however small C is.
 func TestKernelSVMTinyC(t *testing.T) {
 	theta, hyper := make([]float64, 1), []float64{1e-160, 1}
 	l := &SVM{Intercept: true}
 	g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 1, nil)}
-	// Equal rows count as one row. Its β of −C is inside its bounds: −1 = f(3) = b + O(C).
+	// The three equal rows count as one row. Its β is −C, inside its bounds, so −1 = f(3) = b + O(C).
 	d := learn.Data{X: mat.NewDense(4, 1, []float64{2, 3, 3, 3}), Y: []float64{1, -1, -1, -1}}
 	if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, []float64{1})); err != nil || len(l.q.freeSet) != 1 || theta[0] != -1 {
 		t.Errorf("one free row: free %v, b %v, error %v", l.q.freeSet, theta, err)

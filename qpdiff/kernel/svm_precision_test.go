@@ -94,9 +94,9 @@ func preciseTrial(t *testing.T, trial int) (l *SVM, theta, hyper []float64) {
 func TestKernelSVMGeneralisedRightOrRefused(t *testing.T) {
 	serial.Test(t)
 	const tol, h = 1e-2, 1e-20
-	// The test has two kinds of rows. Rows of the first kind are at a kink according to the bounds
-	// computed from norms, but not according to their own errors. For rows of the second kind,
-	// their own errors hide that they are not at a kink.
+	// These trials have rows of two kinds. A row of the first kind is at a kink according to the
+	// bounds computed from norms, but not according to its own rounding error. A row of the second
+	// kind is not at a kink, but its own rounding error hides this.
 	trials := []int{496, 729, 2841, 3140, 21091, 24742, 39790, 54051, 181115}
 	for trial := range numtest.Long(1500) {
 		trials = append(trials, trial)

@@ -171,8 +171,8 @@ func (c *rowCache) cachedRow(j int) []float64 {
 func (c *rowCache) newRow(j int) []float64 {
 	most := min(len(c.place), max(leastCached, c.entries/c.width))
 	if len(c.owner) < most && (len(c.owner)+1)*c.width > len(c.store) {
-		// The rows in the old storage are evaluated again, because copying them would need room for both
-		// storages.
+		// The rows in the old storage are dropped and evaluated again, because copying them would need
+		// room for both storages.
 		c.freeCache()
 		c.store = make([]float64, min(len(c.place)*c.width, max(leastCached*c.width, c.entries)))
 		c.owner, c.lastUse = make([]int, 0, most), make([]int, 0, most)

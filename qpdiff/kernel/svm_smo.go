@@ -18,8 +18,8 @@ func (q *boxQP) optimisePairs(limit int) {
 	p.begin(q)
 	for k := range limit {
 		q.stopper.Look()
-		// The variables of a step are the β with the largest r among those that may rise, the best
-		// partner of this β, and the best single β.
+		// A step moves the β with the largest r among those that may rise, together with its best
+		// partner. If moving a single β gains more, the step moves the best single β.
 		single, gain, gap := -1, 0.0, 0.0
 		if !q.balanced {
 			single, gain, gap = p.bestSingle()

@@ -49,8 +49,8 @@ func (q *boxQP) proximal() error {
 			break
 		}
 	}
-	// The free set is reduced to a basis. A row that leaves the free set keeps its β within the
-	// bounds.
+	// Rows leave the free set until its rows are independent. The β of a row that leaves stays within
+	// the bounds.
 	q.delta = 0
 	copy(q.lin, q.y)
 	for {
@@ -123,9 +123,9 @@ func (q *boxQP) solveExactly(maxPhases int) error {
 
 // leaveSingular moves β along a direction in which the objective of the free set has no curvature,
 // until a row reaches its bound. The parameter k is the first row of the free set that depends on
-// earlier rows. leaveSingular returns an error if the objective is not convex. Sometimes only a
-// proximal term can decide whether the objective is convex, or where the direction ends. The error
-// is then errNoActiveSet.
+// earlier rows. With the proximal term, such a row shows that the objective is not convex, and
+// leaveSingular returns an error. Without this term, leaveSingular returns errNoActiveSet if it
+// finds negative curvature, or if rounding hides where the direction ends.
 func (q *boxQP) leaveSingular(k int) error {
 	if q.delta > 0 {
 		return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature")

@@ -113,9 +113,9 @@ func (l *SVM) termsOf() float64 {
 	return math.Sqrt(q.largest) * size * max(1, cond/1e4)
 }
 
-// If the conditions of equal rows determine the fit, a move that separates these rows has no
-// derivative, because there is a kink. JVP returns an error for such a move. It accepts moves that
-// separate other equal rows, and moves that keep all equal rows equal.
+// The conditions of equal rows may determine the fit. A move that separates such rows has no
+// derivative, because there is a kink, and JVP returns an error. JVP accepts moves that separate
+// other equal rows, and moves that keep all equal rows equal.
 func TestKernelSVMPartsEqualRows(t *testing.T) {
 	x := []float64{1.5, .2, -.2, -2, -1, -1}
 	for _, c := range []struct {
@@ -158,7 +158,7 @@ func TestKernelSVMPartsEqualRows(t *testing.T) {
 	}
 }
 
-// Equal rows share the sum of their dual variables. The dual variable of a row at C is C to the
+// Equal rows share the sum of their dual variables. If a dual variable is at C, it equals C to the
 // last bit.
 func TestKernelSVMMultipliers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 3))

@@ -14,9 +14,9 @@ import (
 func (l *kernelSVMFit) findWeak() error {
 	q := &l.q
 	l.weak = l.weak[:0]
-	// betaSize is the size of β. rhsSize is the size of the terms in the right-hand side of the system
-	// that determines β. Both are measured in the variables root_i·β_i with root_i² = k_ii (plus the
-	// shift). In these variables the free set's matrix has a unit diagonal.
+	// betaSize is the size of β, and rhsSize is the size of the terms in the right-hand side of the
+	// system that determines β. Both are measured in the variables root_i·β_i with root_i² = k_ii
+	// (plus the shift). In these variables the free set's matrix has a unit diagonal.
 	var betaSize, rhsSize float64
 	for i, b := range q.beta {
 		betaSize += q.root(i) * math.Abs(b)
@@ -53,10 +53,10 @@ func (l *kernelSVMFit) findWeak() error {
 // root returns the square root of the diagonal entry of row i in the free set's matrix.
 func (q *boxQP) root(i int) float64 { return math.Sqrt(q.diagonal[i] + q.shift) }
 
-// listWeak lists the rows that may be weakly active. If the rows lowerRow and upperRow bound an
-// interval of b, the distances from the middle of this interval decide. Otherwise two quantities
-// decide: the condition number of the free set's system, and the sizes of the terms of its
-// conditions.
+// listWeak lists the rows that may be weakly active. If no β is free, b is the middle of an
+// interval that the rows lowerRow and upperRow bound, and the distances from this middle decide.
+// Otherwise the condition number of the free set's system and the sizes of the terms of its
+// conditions decide.
 func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, lowerRow, upperRow int) {
 	q, next := &l.q, 0
 	for i, b := range q.beta {
@@ -128,9 +128,9 @@ func (q *boxQP) violation() float64 {
 	return worst
 }
 
-// terms returns three sizes, label, size and sum, with which rounding errors are compared. For the
-// condition of row i, the rounding error is relative to label + √k_ii·size. For the condition Σβ =
-// 0, it is relative to sum.
+// terms returns sizes with which rounding errors are compared. For the condition of row i, the
+// rounding error is relative to label + √k_ii·size. For the condition Σβ = 0, it is relative to
+// sum.
 func (q *boxQP) terms() (label, size, sum float64) {
 	for i, b := range q.beta {
 		size += math.Sqrt(q.diagonal[i]) * math.Abs(b)
@@ -139,12 +139,12 @@ func (q *boxQP) terms() (label, size, sum float64) {
 	return 1 + math.Abs(q.b), size, sum
 }
 
-// decisionError estimates the largest error of an entry of Kβ + b, in units of eps. The estimate is
-// a first-order effect of two kinds of errors: the rounding errors of K, and the errors of the
-// conditions that determine the free β. The error of each condition has the size of the condition's
-// terms. The signs of these errors are the signs of minDir, the vector that the factor makes
-// smallest. Because the rounding error of k_ij is relative to the kernel's terms, the terms of row
-// i are bounded by root_i·Σ_j root_j|β_j| with root_i² = k_ii.
+// decisionError estimates the largest error of an entry of Kβ + b, in units of eps. To first order,
+// two kinds of errors cause it: the rounding errors of K, and the errors of the conditions that
+// determine the free β. The error of each condition has the size of the condition's terms. The
+// signs of these errors are the signs of minDir, the vector that the factor makes smallest. The
+// terms of k_ij have at most the size root_i·root_j with root_i² = k_ii. So root_i·Σ_j root_j|β_j|
+// bounds the terms of row i.
 func (q *boxQP) decisionError(minDir []float64) float64 {
 	n, s := q.n, len(q.freeSet)
 	e, f := q.z[:s], q.rhs[:n]
