@@ -10,19 +10,20 @@ import (
 	"cvgm/synth"
 )
 
-// The constant sums bounds relative differences from two sources: sums in another order, and
-// quantiles by bisection.
-const sums = 1e-9
+// sumTol is the largest accepted relative difference. Terms may be added in another order, and
+// quantiles are found by bisection.
+const sumTol = 1e-9
 
 func near(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= sums*math.Abs(want)) && !(got != got && want != want) {
+	if !(math.Abs(got-want) <= sumTol*math.Abs(want)) && !(got != got && want != want) {
 		t.Errorf("%s: %v, want %v", what, got, want)
 	}
 }
 
-// The sample is so small that its metrics can be computed by hand. In some of the units, squares
-// overflow or underflow. A row without a prediction or without a weight has no effect.
+// The sample is so small that its metrics can be computed by hand. The test is repeated in units in
+// which squares overflow or underflow. A row without a prediction or without a weight has no
+// effect.
 func TestRegress(t *testing.T) {
 	for _, exponent := range []int{0, -600, 600} {
 		unit := math.Ldexp(1, exponent)
@@ -82,8 +83,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// If the log odds are true, they are calibrated. Their log loss and their Brier score agree with
-// the definitions. Large log odds do not overflow.
+// The labels are drawn from the log odds, so the probabilities are calibrated. The log loss and the
+// Brier score equal their definitions. Large log odds do not overflow.
 func TestProbabilities(t *testing.T) {
 	const n = 4000
 	src := synth.NewStream(3, "log odds")
@@ -103,7 +104,7 @@ func TestProbabilities(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := c.Probabilities; math.Abs(p.LogLoss-logLoss) > sums || math.Abs(p.Brier-brier) > sums || len(p.Calibration) != bins {
+	if p := c.Probabilities; math.Abs(p.LogLoss-logLoss) > sumTol || math.Abs(p.Brier-brier) > sumTol || len(p.Calibration) != maxBins {
 		t.Fatalf("%+v, want %v and %v", p, logLoss, brier)
 	}
 	rows := 0

@@ -27,8 +27,8 @@ type Classes struct {
 	// Confusion[a][b] is the total weight of the rows with label a that are classified as b. The
 	// index 0 means −1, and the index 1 means +1. With several samples, the totals are averaged.
 	Confusion [2][2]float64
-	// Probabilities judges the probabilities that follow from the decision values as log odds of
-	// +1. It is nil if the decision values are not log odds.
+	// Probabilities holds metrics of the probabilities whose log odds of +1 are the decision
+	// values. It is nil if the decision values are not log odds.
 	Probabilities *Probabilities
 }
 
@@ -48,10 +48,9 @@ type Bin struct {
 	Observed  float64 // the rate of +1
 }
 
-// The constant bins is the largest number of groups in Calibration. Each group has at least
-// leastBin rows, if there are enough rows. In a smaller group, the error of the observed rate would
-// exceed all differences of interest.
-const bins, leastBin = 10, 10
+// maxBins is the largest number of groups in Calibration. There are fewer groups if they would have
+// less than minBinRows rows, because the observed rate of so few rows is too uncertain.
+const maxBins, minBinRows = 10, 10
 
 // Classify returns metrics of decision values for labels ±1. It computes the metrics for each
 // sample, and returns their averages over the samples. Only Calibration pools the rows of the
@@ -123,21 +122,21 @@ func (s Sample) area() float64 {
 	for _, fold := range folds {
 		rows := slices.DeleteFunc(slices.Clone(fold), func(i int) bool { return !counts[i] })
 		slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(s.Predictions[a], s.Predictions[b]) })
-		// Before each group of tied rows, the first two sums are the weights of the earlier rows of
-		// class −1 and of class +1. The third sum is the weight of all pairs so far in which the row
-		// of class +1 has the larger decision value.
-		var below, positive, won float64
+		// A pair is a row of class −1 and a row of class +1. Its weight is the product of their
+		// weights. The sum wonPairs adds the weights of the pairs in which the row of class +1 has
+		// the larger decision value, and half the weights of tied pairs.
+		var below, positive, wonPairs float64
 		for from := 0; from < len(rows); {
 			to := from
 			var tied [2]float64
 			for ; to < len(rows) && s.Predictions[rows[to]] == s.Predictions[rows[from]]; to++ {
 				tied[map[bool]int{true: 1}[s.Y[rows[to]] > 0]] += s.weight(rows[to])
 			}
-			won += tied[1] * (below + tied[0]/2)
+			wonPairs += tied[1] * (below + tied[0]/2)
 			below, positive, from = below+tied[0], positive+tied[1], to
 		}
 		if below > 0 && positive > 0 {
-			total += won / (below * positive)
+			total += wonPairs / (below * positive)
 			number++
 		}
 	}
@@ -172,7 +171,7 @@ func calibration(samples []Sample) []Bin {
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(a.odds, b.odds) })
-	count := max(1, min(bins, len(rows)/leastBin/len(samples)))
+	count := max(1, min(maxBins, len(rows)/minBinRows/len(samples)))
 	var all []Bin
 	for from := 0; from < len(rows); {
 		to := max(from+1, (len(all)+1)*len(rows)/count)
@@ -211,7 +210,7 @@ func (c Classes) Metrics() string {
 	return text
 }
 
-// knownMetric returns a metric for a list of metrics, or "" if the rows do not determine it.
+// knownMetric returns the name and the value of a metric after a comma, or "" if the value is NaN.
 func knownMetric(name string, v float64) string {
 	if math.IsNaN(v) {
 		return ""

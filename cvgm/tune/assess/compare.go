@@ -14,25 +14,24 @@ import (
 type Comparison struct {
 	With string // the other model, in words
 	// Percent is the difference of the two risks, in per cent of the risk of a constant prediction.
-	// Its interval is simultaneous with the intervals of the other comparisons: all of them hold
-	// together with a probability of .95. Percent is −Inf if the other model failed.
+	// The intervals of all comparisons on the same rows contain the true differences together, with
+	// a probability of .95. Percent is −Inf if the other model failed.
 	Percent Estimate
-	// A difference is decided if Better or Worse returns true. Shown is a true difference, in per
-	// cent. With data like these, a difference of this size is decided in four of five cases.
-	// Smaller differences are decided less often.
+	// Shown is a size of the true difference, in per cent. With data like these, Better or Worse
+	// returns true in four of five cases if the true difference has this size, and less often if it
+	// is smaller.
 	Shown float64
 }
 
-// The constant rounding is a difference in per cent. Two ways to compute the same predictions may
-// differ by this much, so smaller differences are not decided. Fits end within 1e-12 of their
-// solution.
-const rounding = 1e-7
+// roundingPercent is the largest difference, in per cent, that counts as rounding: two computations
+// of the same predictions may differ by this much. Fits end within 1e-12 of their solution.
+const roundingPercent = 1e-7
 
-// Better reports whether the interval of the difference lies below 0, by more than rounding.
-func (c Comparison) Better() bool { return c.Percent.High < -rounding }
+// Better reports whether the interval of the difference lies below 0, by more than roundingPercent.
+func (c Comparison) Better() bool { return c.Percent.High < -roundingPercent }
 
-// Worse reports whether the interval of the difference lies above 0, by more than rounding.
-func (c Comparison) Worse() bool { return c.Percent.Low > rounding }
+// Worse reports whether the interval of the difference lies above 0, by more than roundingPercent.
+func (c Comparison) Worse() bool { return c.Percent.Low > roundingPercent }
 
 // String describes the difference. If the difference is not decided, String also contains Shown.
 func (c Comparison) String() string {
@@ -45,7 +44,7 @@ func (c Comparison) String() string {
 	case c.Worse():
 		return fmt.Sprintf("worse than %s by %s %% [%s, %s]", c.With, FormatPercent(e.Mean), FormatPercent(e.Low), FormatPercent(e.High))
 	}
-	if max(-e.Low, e.High) <= rounding {
+	if max(-e.Low, e.High) <= roundingPercent {
 		return "equal to " + c.With + " up to rounding"
 	}
 	shown := "no difference"
@@ -64,16 +63,16 @@ func FormatPercent(v float64) string {
 	return fmt.Sprintf("%.2g", v)
 }
 
-// The constant power is a share of cases. A true difference of size Comparison.Shown is decided in
-// this share of cases.
-const power = .8
+// shownPower is the probability that Better or Worse returns true if the true difference has the
+// size Comparison.Shown.
+const shownPower = .8
 
 // Compare compares the risk of a model with the risk of another model. The result is in per cent of
 // the risk of a constant prediction. The parameters a, b and constant hold the losses of the model,
-// of the other model and of the constant prediction. Their indices are [repeat][row]. The string
-// otherName names the other model. The parameter questions is the number of all comparisons of the
-// model on these rows. The intervals of all these comparisons hold at the same time with a
-// probability of .95 (Bonferroni).
+// of the other model and of the constant prediction, with the indices [repeat][row]. The parameter
+// otherName is the name of the other model, and comparisons is the number of all comparisons of the
+// model on these rows. Together, their intervals contain all true differences with a probability of
+// .95 (Bonferroni).
 //
 // The risk of the constant prediction is an estimate, too. The standard error is therefore computed
 // for the ratio θ of the difference to this risk, to first order. For row i, let a_i, b_i and c_i
@@ -82,7 +81,7 @@ const power = .8
 // holds the losses of the constant prediction and no loss in a is negative, the difference is at
 // least −100 %, and the interval ends there. A loss of +Inf in b means that the other model failed.
 // The result ok is false if the risk of the constant prediction is not above 0.
-func (r Rows) Compare(otherName string, a, b, constant [][]float64, questions int) (c Comparison, ok bool) {
+func (r Rows) Compare(otherName string, a, b, constant [][]float64, comparisons int) (c Comparison, ok bool) {
 	unit, _, _ := r.mean(constant, ofRisk)
 	if !(unit > 0) || !args.Finite(unit) {
 		return Comparison{}, false
@@ -101,12 +100,12 @@ func (r Rows) Compare(otherName string, a, b, constant [][]float64, questions in
 		return Comparison{With: otherName, Percent: Estimate{ratio, ratio, ratio}}, true
 	}
 	_, se, freedom := r.mean(combine(ratio), ofDifference)
-	reach := 100 * se * quantile(freedom, 1-(1-Confidence)/2/float64(questions))
+	reach := 100 * se * quantile(freedom, 1-(1-Confidence)/2/float64(comparisons))
 	c = Comparison{With: otherName, Percent: Estimate{100 * ratio, 100*ratio - reach, 100*ratio + reach}, Shown: reach}
 	if args.Finite(se) {
-		c.Shown += 100 * se * quantile(freedom, power)
+		c.Shown += 100 * se * quantile(freedom, shownPower)
 	}
-	c.Shown = max(c.Shown, rounding)
+	c.Shown = max(c.Shown, roundingPercent)
 	if lowest := slices.Min(slices.Concat(a...)); lowest >= 0 && slices.EqualFunc(b, constant, slices.Equal[[]float64]) {
 		e := &c.Percent
 		e.Low, e.Mean, e.High = max(e.Low, -100), max(e.Mean, -100), max(e.High, -100) // rounding may lower all three
@@ -120,14 +119,14 @@ func (r Rows) Compare(otherName string, a, b, constant [][]float64, questions in
 //
 // Selected therefore repeats the selection on bootstrap samples of the units (Tsamardinos,
 // Greasidou and Borboudakis 2018). For each sample, it computes the loss of the selected candidate
-// on the units outside the sample. The field Mean of the result is the mean of these losses. Risk
-// returns an interval for the candidate that all rows select. Selected moves this interval to the
-// new mean. The samples come from the generator rand.NewPCG(seed, 2). The time is proportional to
-// the product of three numbers: candidates, rows and samples.
+// on the units outside the sample. The field Mean of the result is the mean of these losses. The
+// interval is the interval of Risk for the candidate with the lowest mean loss on all rows, moved
+// to the new mean. The samples come from the generator rand.NewPCG(seed, 2). The time is
+// proportional to the number of candidates times the number of rows times the number of samples.
 func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
-	// The number of samples is between the constants least and most. The constant work bounds the
-	// number of rows in all samples.
-	const least, most, work = 50, 200, 1e7
+	// There are minSamples to maxSamples samples. Within these limits, the product of the numbers
+	// of samples, units and candidates is at most maxWork.
+	const minSamples, maxSamples, maxWork = 50, 200, 1e7
 	best := math.Inf(1)
 	var selected Estimate
 	for _, l := range losses {
@@ -136,10 +135,10 @@ func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 		}
 	}
 	shares := r.shares(len(r.Folds[0]))
-	weights := r.sums(func(i int) float64 { return shares[i] }, len(shares))
+	weights := r.unitSums(func(i int) float64 { return shares[i] }, len(shares))
 	sums := make([][]float64, len(losses))
 	for c, l := range losses {
-		sums[c] = r.sums(func(i int) (sum float64) {
+		sums[c] = r.unitSums(func(i int) (sum float64) {
 			for _, one := range l {
 				sum += shares[i] * one[i] / float64(len(l))
 			}
@@ -151,7 +150,7 @@ func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 		return selected
 	}
 	src := rand.New(rand.NewPCG(seed, 2))
-	samples := int(max(least, min(most, work/float64(n*len(losses)))))
+	samples := int(max(minSamples, min(maxSamples, maxWork/float64(n*len(losses)))))
 	counts := make([]float64, n)
 	var mean, judged float64
 	for range samples {

@@ -28,9 +28,9 @@ const Confidence = .95
 // The package's documentation compares rules.
 type rule struct {
 	factor float64 // of the variance over the rows; it excludes the part for the choice of folds
-	// The field prior is a number of degrees of freedom. When the variance over the rows is
-	// averaged with the variance over the folds, prior is the weight of the variance over the rows.
-	prior float64
+	// rowWeight is the weight of the variance over the rows in its average with the variance over
+	// the folds. It counts as degrees of freedom.
+	rowWeight float64
 }
 
 var (
@@ -38,8 +38,8 @@ var (
 	ofDifference = rule{1.7, 0}
 )
 
-// foldChoice is a part of the variance, divided by the variance over the rows. This part comes from
-// the choice of folds in one repeat.
+// foldChoice is the variance that the choice of folds causes in one repeat, divided by the variance
+// over the rows.
 const foldChoice = .2
 
 // Rows describes the rows to which losses belong: their weights, their dependence, and the folds of
@@ -93,8 +93,8 @@ func (r Rows) Risk(losses [][]float64) Estimate {
 // in this repeat. With k folds, the variance over the folds is k/(k−1)·Σf²/repeats, with a sum over
 // the folds of all repeats. This variance has few degrees of freedom. It is therefore averaged with
 // the square of the first standard error. In this average, the weight of the variance over the
-// folds is its number of degrees of freedom, and the weight of the square is rule.prior. The second
-// standard error is the root of the average.
+// folds is its number of degrees of freedom, and the weight of the square is rule.rowWeight. The
+// second standard error is the root of the average.
 func (r Rows) mean(losses [][]float64, of rule) (mean, se, freedom float64) {
 	d := make([]float64, len(losses[0]))
 	for _, l := range losses {
@@ -112,22 +112,23 @@ func (r Rows) mean(losses [][]float64, of rule) (mean, se, freedom float64) {
 	folds := 0
 	for k, l := range losses {
 		of := r.Folds[k]
-		sums := Rows{Weights: r.Weights, Units: of}.sums(func(i int) float64 { return shares[i] * (l[i] - mean) }, len(l))
+		sums := Rows{Weights: r.Weights, Units: of}.unitSums(func(i int) float64 { return shares[i] * (l[i] - mean) }, len(l))
 		byFold, folds = append(byFold, sums...), max(folds, len(sums))
 	}
 	if k := float64(folds); folds > 1 {
 		// Norms neither overflow nor underflow. Squares of small losses would underflow.
 		between := math.Sqrt(k/(k-1)/float64(len(losses))) * floats.Norm(byFold, 2)
 		own := float64(len(byFold) - 1)
-		if both := math.Hypot(math.Sqrt(own)*between, math.Sqrt(of.prior)*se) / math.Sqrt(own+of.prior); both > se {
-			se, freedom = both, min(freedom, own+of.prior)
+		if both := math.Hypot(math.Sqrt(own)*between, math.Sqrt(of.rowWeight)*se) / math.Sqrt(own+of.rowWeight); both > se {
+			se, freedom = both, min(freedom, own+of.rowWeight)
 		}
 	}
 	return mean, se, freedom
 }
 
-// StandardError returns the standard error of the mean of losses. The slice has one loss for each
-// row. The standard error contains only the scatter of the losses over the rows.
+// StandardError returns the standard error of the mean of the losses. The slice losses has one
+// entry for each row. The standard error is computed from the scatter of the losses over the rows
+// alone.
 func (r Rows) StandardError(losses []float64) float64 {
 	_, se, _ := r.rows(losses)
 	return se
@@ -145,15 +146,15 @@ func (r Rows) rows(d []float64) (mean, se, freedom float64) {
 	if !args.Finite(mean) {
 		return mean, 0, 1
 	}
-	units := r.sums(func(i int) float64 { return shares[i] }, len(d))
-	deviations := r.sums(func(i int) float64 { return shares[i] * (d[i] - mean) }, len(d))
+	units := r.unitSums(func(i int) float64 { return shares[i] }, len(d))
+	deviations := r.unitSums(func(i int) float64 { return shares[i] * (d[i] - mean) }, len(d))
 	se, freedom = sample.MeanError(deviations, units)
 	return mean, se, freedom
 }
 
-// sums returns a sum for each unit: the sum of value over the rows of the unit. The units are in
-// the order of their first rows. Rows of weight 0 are left out.
-func (r Rows) sums(value func(i int) float64, rows int) (sums []float64) {
+// unitSums returns the sum of value over the rows of each unit. The units are in the order of their
+// first rows. Rows of weight 0 are left out.
+func (r Rows) unitSums(value func(i int) float64, rows int) (sums []float64) {
 	place := map[int]int{}
 	for i := range rows {
 		if r.Weights != nil && !(r.Weights[i] > 0) {

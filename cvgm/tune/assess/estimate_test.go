@@ -71,8 +71,8 @@ func TestRisk(t *testing.T) {
 }
 
 // The intervals contain the means and the differences as often as their level requires. The test
-// has independent rows, groups with a common part of their losses, and folds whose models have a
-// common part.
+// has independent rows, groups of rows whose losses have a common part, and folds whose losses have
+// a common part.
 func TestIntervalsCover(t *testing.T) {
 	serial.Test(t)
 	const repetitions, n, k = 2000, 60, 5
@@ -88,11 +88,11 @@ func TestIntervalsCover(t *testing.T) {
 		"folds":          {fold: .2, folds: k, least: .95, most: 1},
 		"uneven weights": {weight: 2, folds: k, least: .95, most: 1},
 		"uneven groups":  {group: 1, weight: 2, units: true, folds: k, least: .95, most: 1},
-		// Five folds give little information on a common part that is larger than the rows' own
-		// part.
+		// The means of the five folds differ mostly by their common parts. Five parts give little
+		// information on their variance.
 		"folds far apart": {fold: .4, folds: k, least: .92, most: 1},
-		// This is the control. The rows depend on each other, but are treated as independent, and
-		// the folds do not show the dependence.
+		// This is the control: dependent rows are treated as independent. Each row is a fold, so
+		// the folds do not show the dependence either.
 		"groups unseen": {group: 5, folds: n, most: .94},
 	} {
 		held, differ := 0, 0
@@ -133,7 +133,8 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// The unit of the weights changes no estimate, also at the ends of the float64s.
+// No estimate depends on the unit of the weights, even if the weights are near the largest or the
+// smallest float64.
 func TestUnitOfWeights(t *testing.T) {
 	losses, weights := [][]float64{{1, 2, 3, 6}}, []float64{1, 2, 1.5, 1}
 	want := Rows{Folds: foldsOf(1, 4, 2), Weights: weights}.Risk(losses)
@@ -148,8 +149,8 @@ func TestUnitOfWeights(t *testing.T) {
 	}
 }
 
-// Exact predictions have no interval below 0, also if one row has all the weight. A comparison of
-// these rows cannot be decided, and names no difference that would have shown.
+// The interval of exact predictions does not extend below 0, even if one row has nearly all the
+// weight. A comparison on such rows is never decided, however large the difference is.
 func TestOneRowHasTheWeight(t *testing.T) {
 	r := Rows{Folds: foldsOf(1, 4, 2), Weights: []float64{1e9, 1, 1, 1}}
 	if e := r.Risk([][]float64{{0, 0, 0, 0}}); e.Low != 0 || !math.IsInf(e.High, 1) {
@@ -161,8 +162,8 @@ func TestOneRowHasTheWeight(t *testing.T) {
 	}
 }
 
-// If the model has no loss, its difference to a constant prediction is −100 %. The interval ends
-// there.
+// Losses of 0 are lower than the losses of a constant prediction by 100 %. If no loss is negative,
+// no interval extends below −100 %.
 func TestCompareEndsAtNoLoss(t *testing.T) {
 	r := Rows{Folds: [][]int{{0, 0, 1, 1}}}
 	a, other, constant := [][]float64{{0, .1, .2, 0}}, [][]float64{{5, 6, 5, 7}}, [][]float64{{1, 7, 2, 6}}
@@ -190,9 +191,9 @@ func TestCompareEndsAtNoLoss(t *testing.T) {
 	}
 }
 
-// A comparison is in per cent of the constant prediction's risk, so it has no unit. With more
-// questions, its interval is wider. A difference of the size Shown is decided in four of five
-// cases.
+// A comparison is in per cent of the constant prediction's risk, so it has no unit. If there are
+// more comparisons, its interval is wider. A difference of the size Shown is decided in four of
+// five cases.
 func TestCompare(t *testing.T) {
 	serial.Test(t)
 	a, b, c := [][]float64{{1, 2, 3, 2}}, [][]float64{{2, 3, 4, 4}}, [][]float64{{4, 5, 5, 6}}
@@ -230,8 +231,8 @@ func TestCompare(t *testing.T) {
 	decided := 0
 	r = Rows{Folds: foldsOf(1, n, n)}
 	for range repetitions {
-		// With a standard deviation of 10 % and the factor √1.9, 60 rows show a difference of this
-		// size.
+		// The computation of Comparison.Shown for 60 rows by hand: the standard deviation is .1,
+		// and the factor of the standard error is √1.9.
 		const shown = .1 * 1.3784 / 7.746 * (2.001 + .848)
 		a, b, c := make([]float64, n), make([]float64, n), slices.Repeat([]float64{1}, n)
 		for i := range n {
@@ -246,9 +247,9 @@ func TestCompare(t *testing.T) {
 			t.Fatalf("%v of which %v shows", d, shown)
 		}
 	}
-	// More differences than the share power are decided. The reason is the factor √1.9, which also
-	// allows for the variation between models.
-	if share := float64(decided) / repetitions; share < power || share > .98 {
+	// The share of decided differences exceeds shownPower. The factor √1.9 allows for the variation
+	// between models, and here the models do not vary.
+	if share := float64(decided) / repetitions; share < shownPower || share > .98 {
 		t.Errorf("%v of the differences are decided", share)
 	}
 }

@@ -23,8 +23,8 @@ type ClassSample struct {
 }
 
 // Multiclass holds metrics of decisions for several classes. The predicted class of a row is the
-// class with the largest decision. If several classes have the largest decision, it is the first of
-// them.
+// class with the largest decision. If several classes have the largest decision, the first of these
+// classes is predicted.
 type Multiclass struct {
 	Accuracy float64 // the share of rows whose class is predicted
 	Balanced float64 // the mean, over the classes, of the accuracy within a class; NaN if a class has no row
@@ -61,8 +61,8 @@ func (s ClassSample) rows() (rows []int) {
 
 // ClassifyMulti returns metrics of decisions for C classes. It computes the metrics for each sample
 // and averages them. The samples may be repeats of cross-validation with different folds. If the
-// decisions are probabilities, set the parameter probabilities to true. The log loss and the
-// calibration of the probabilities are then judged, too.
+// decisions are probabilities, set the parameter probabilities to true. ClassifyMulti then also
+// computes the log loss and the Brier score.
 //
 // The time is proportional to the number of decisions. An error names the field that cannot be
 // used. Its kind is
@@ -95,8 +95,8 @@ func ClassifyMulti(probabilities bool, samples ...ClassSample) (Multiclass, erro
 	return mean, nil
 }
 
-// check returns an error for the first field of the sample s that cannot be used, or that does not
-// agree with firstSample. The parameter k is the number of the sample s.
+// check returns an error for the first field of the sample s that cannot be used, or whose number
+// of classes differs from firstSample. The parameter k is the number of the sample s.
 func (s ClassSample) check(k int, firstSample ClassSample, probabilities bool) error {
 	if s.Decisions == nil {
 		return args.Bad("ClassSample.Decisions", qpdiff.ErrEmpty, "give a row per label", "is nil in sample %d", k)
