@@ -95,7 +95,7 @@ func (s *squares) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
 	return s.out, nil
 }
 
-// PerFeatureNet is an elastic net with a group for each feature, however many there are.
+// PerFeatureNet is an elastic net with one group for each feature, for any number of features.
 type PerFeatureNet struct{ linear.ElasticNet }
 
 func (l *PerFeatureNet) Dims(n int) (theta, hyper int) { return n, 2 * n }
@@ -162,9 +162,9 @@ func classData(src *synth.Stream, n, features int) learn.Data {
 	return d
 }
 
-// slope is the five-point quotient of f along u at x. A second quotient with half the step tests
-// whether f is smooth at x. Beside a jump of the second derivative, the first quotient is wrong by
-// twice the difference of the two quotients. The caller bounds this difference.
+// slope returns the five-point difference quotient of f at x in the direction u. The result smooth
+// reports whether the quotient with half the step is nearly equal. Near a jump of the second
+// derivative, the error of d is twice the difference of the two quotients.
 func slope(f search.Objective, x, u []float64, h float64) (d float64, smooth bool, err error) {
 	quotient := func(h float64) float64 {
 		at := func(step float64) float64 {
@@ -187,7 +187,7 @@ func slope(f search.Objective, x, u []float64, h float64) (d float64, smooth boo
 
 // If New accepts a Config, the gradient of its CV is the derivative of the CV loss, and so are the
 // gradients in the data. The test covers every learner, feature map, intercept and normalisation,
-// with losses, splits and fixed hyperparameters in turn. It lists the Configs that New refuses.
+// with losses, splits and fixed hyperparameters in turn. It also tests which Configs New refuses.
 func TestGradientsOfAllConfigs(t *testing.T) {
 	const rows, raw = 14, 3
 	maps := []func() FeatureMap{
@@ -260,9 +260,9 @@ func TestGradientsOfAllConfigs(t *testing.T) {
 							checked = true
 							break
 						}
-						// The fit fails by design if a unit is off for all examples of a split,
-						// if a map makes rows equal, or if only one class is left: try another
-						// draw.
+						// The fit fails as intended in three cases: a hidden unit is 0 for all
+						// examples of a split, a map makes rows equal, or only one class is left.
+						// The next draw is then tried.
 						if errors.Is(err, qpdiff.ErrDomain) && learned && standardise || errors.Is(err, qpdiff.ErrIllPosed) ||
 							errors.Is(err, qpdiff.ErrNotDifferentiable) && learned {
 							continue
@@ -305,8 +305,8 @@ func TestGradientsOfAllConfigs(t *testing.T) {
 	}
 }
 
-// checkFinalAgrees compares the loss of c's first split with the risk, on its
-// validation rows, of the model that Final fits to its training rows.
+// checkFinalAgrees fits the model of Final to the training rows of c's first split. It compares the
+// risk of the model on the validation rows with the loss of the split.
 func checkFinalAgrees(t *testing.T, title string, c Config, alpha []float64) {
 	t.Helper()
 	part := func(rows []int) learn.Data {
@@ -350,8 +350,8 @@ func checkFinalAgrees(t *testing.T, title string, c Config, alpha []float64) {
 	}
 }
 
-// A constant added to all labels moves the intercept by the same amount, and changes no squared
-// error, for linear learners and for Deciders.
+// If a constant is added to all labels, the intercept increases by this constant, and no squared
+// error changes. This holds for linear learners and for Deciders.
 func TestCentringFollowsTheLabels(t *testing.T) {
 	for _, l := range configLearners {
 		if l.classes || l.name[:2] == "lo" { // logistic takes labels by their sign

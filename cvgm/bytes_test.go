@@ -29,9 +29,9 @@ type memoryCase struct {
 	signs   bool
 	change  func(c *Config)
 	alpha   []float64
-	// factor is the largest accepted ratio of Bytes to the memory that the CV holds. The ratio is
-	// above 1, because the learners count work for kinks and for Final.
-	factor float64
+	// maxRatio is the largest accepted ratio of Bytes to the memory that the CV holds. The ratio is
+	// above 1, because Bytes also counts storage that only kinks and Final need.
+	maxRatio float64
 }
 
 var memoryCases = []memoryCase{
@@ -114,8 +114,8 @@ func (m memoryCase) config(t *testing.T) (Config, []float64) {
 	return c, alpha
 }
 
-// A CV holds at most the memory that Config.Bytes counts, and not much less. New refuses a CV that
-// needs more than MaxBytes. No result depends on MaxBytes.
+// A CV holds at most the memory that Config.Bytes counts, and at least this memory divided by
+// maxRatio. New refuses a CV that needs more than MaxBytes. No result depends on MaxBytes.
 func TestBytes(t *testing.T) {
 	serial.Test(t)
 	for _, m := range memoryCases {
@@ -137,7 +137,7 @@ func TestBytes(t *testing.T) {
 			}
 		}
 		held, need := int64(after.HeapAlloc)-int64(before.HeapAlloc), c.Bytes()
-		if need < held || float64(need) > m.factor*float64(held) {
+		if need < held || float64(need) > m.maxRatio*float64(held) {
 			t.Errorf("%s: counts %d bytes and holds %d, a factor of %.2f", m.name, need, held, float64(need)/float64(held))
 		}
 		runtime.KeepAlive(cv)
@@ -236,9 +236,8 @@ type huge struct{ *linear.ElasticNet }
 
 func (huge) Bytes(learn.Size) int64 { return math.MaxInt64 }
 
-// If splits leave one example out, their memory is counted for one evaluation of all splits. If
-// they must be fitted one by one, it is counted for this. The memory never decides between the two
-// methods.
+// Leave-one-out splits are evaluated at once or fitted one by one. Bytes counts the memory of the
+// method that the CV uses. The available memory does not affect the choice of the method.
 func TestLeaveOneOutMaxBytes(t *testing.T) {
 	m := memoryCases[len(memoryCases)-1]
 	c, alpha := m.config(t)

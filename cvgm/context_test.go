@@ -27,8 +27,8 @@ func (c *looked) Err() error {
 	return nil
 }
 
-// A context ends an evaluation during the fit of a split, and also the fit of a model. This holds
-// for all methods of evaluation. Afterwards the CV gives the results of a new CV.
+// An evaluation, or the fit of a model, ends during a fit if its context ends. This holds for all
+// methods of evaluation. After it, the CV returns the same results as a new CV.
 func TestContextEndsFits(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -109,8 +109,8 @@ func TestContextEndsFits(t *testing.T) {
 	}
 }
 
-// Splits that are evaluated at once are loaded one by one only when they are first needed. If this
-// load fails, the next evaluation loads them.
+// If the splits are evaluated at once, single splits are loaded only when one of them must be
+// fitted. If a context ends this loading, the next evaluation loads them.
 func TestContextEndsLoadsOfSplits(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()

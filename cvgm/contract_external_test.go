@@ -93,25 +93,25 @@ func failuresOf(t *testing.T, contract func(t cvgmtest.TB)) string {
 	return strings.Join(f.messages, "\n")
 }
 
-// parabola is a loss in the given unit, with a slope of the given sign.
-type parabola struct{ unit, sign float64 }
+// parabolaLoss is the squared error times unit. If sign is −1, its slope has the wrong sign.
+type parabolaLoss struct{ unit, sign float64 }
 
-func (l parabola) Eval(p, y float64) (loss, slope float64) {
+func (l parabolaLoss) Eval(p, y float64) (loss, slope float64) {
 	return l.unit * (p - y) * (p - y), l.unit * 2 * l.sign * (p - y)
 }
 
-// squares is the feature map x ↦ unit·(x, x²) of one feature, without parameters. The matrix of its
-// features has unused entries between the rows.
-type squares struct {
+// squareMap is the feature map x ↦ unit·(x, x²) of one feature, without parameters. The matrix of
+// its features has unused entries between the rows.
+type squareMap struct {
 	unit    float64
 	forgets bool // a term in Backward
 	x       *mat.Dense
 }
 
-func (m *squares) Dims() (in, out int) { return 1, 2 }
-func (m *squares) NumParams() int      { return 0 }
+func (m *squareMap) Dims() (in, out int) { return 1, 2 }
+func (m *squareMap) NumParams() int      { return 0 }
 
-func (m *squares) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
+func (m *squareMap) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	rows, n := x.Dims()
 	if n != 1 || len(params) > 0 {
 		return nil, qpdiff.ErrShape
@@ -125,7 +125,7 @@ func (m *squares) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	return phi.Slice(0, rows, 0, 2).(*mat.Dense), nil
 }
 
-func (m *squares) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
+func (m *squareMap) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	rows, _ := m.x.Dims()
 	if r, c := dfeatures.Dims(); len(dparams) > 0 || r != rows || c != 2 {
 		panic("shape")
@@ -145,8 +145,8 @@ func (m *squares) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	}
 }
 
-// The contracts find the faults of a user's types in any unit, and report nothing for the same
-// types without faults.
+// Each contract reports the fault of a faulty type in any unit. It reports nothing for the same
+// type without the fault.
 func TestContractsFindFaults(t *testing.T) {
 	x := mat.NewDense(3, 1, []float64{.5, -2, 1})
 	stream := synth.NewStream(1, "one for all searches")
@@ -167,18 +167,18 @@ func TestContractsFindFaults(t *testing.T) {
 				}, []float64{2, 3})
 			}},
 			{"loss", "slope", func(t cvgmtest.TB, fault bool) {
-				l := parabola{unit, 1}
+				l := parabolaLoss{unit, 1}
 				if fault {
 					l.sign = -1
 				}
 				cvgmtest.Loss(t, l, []float64{1, 2, .3}, []float64{1, .7})
 			}},
 			{"map", "dx", func(t cvgmtest.TB, fault bool) {
-				cvgmtest.FeatureMap(t, func() cvgm.FeatureMap { return &squares{unit: unit, forgets: fault} }, nil, nil, x, 1e-3)
+				cvgmtest.FeatureMap(t, func() cvgm.FeatureMap { return &squareMap{unit: unit, forgets: fault} }, nil, nil, x, 1e-3)
 			}},
 			{"linear map", "in the parameters", func(t cvgmtest.TB, fault bool) {
 				cvgmtest.FeatureMap(t, func() cvgm.FeatureMap {
-					return &scaled{LinearMap: cvgm.LinearMap{In: 1, Out: 2}, unit: unit, fault: fault}
+					return &scaledMap{LinearMap: cvgm.LinearMap{In: 1, Out: 2}, unit: unit, fault: fault}
 				},
 					nil, []float64{.4, 3}, x, 1e-3)
 			}},
@@ -202,7 +202,7 @@ func TestContractsFindFaults(t *testing.T) {
 			}},
 			{"searcher's random objective", "mark it as Random", func(t cvgmtest.TB, fault bool) {
 				cvgmtest.Searcher(t, func(budget int) search.Searcher {
-					return deaf{search.HeavyBall{StepSize: .1, MaxEvals: budget}, fault}
+					return deafSearcher{search.HeavyBall{StepSize: .1, MaxEvals: budget}, fault}
 				}, cvgmtest.Search{Gradient: true})
 			}},
 		} {
@@ -216,29 +216,28 @@ func TestContractsFindFaults(t *testing.T) {
 	}
 }
 
-// The type deaf is a searcher. If the field fault is true, it treats random objectives like all
-// other objectives.
-type deaf struct {
+// deafSearcher is a searcher. If the field fault is true, it does not restart a random objective.
+type deafSearcher struct {
 	search.Searcher
 	fault bool
 }
 
-func (s deaf) Search(p search.Problem, x0 []float64) iter.Seq2[search.Step, error] {
+func (s deafSearcher) Search(p search.Problem, x0 []float64) iter.Seq2[search.Step, error] {
 	if s.fault {
 		p.Restart = nil
 	}
 	return s.Searcher.Search(p, x0)
 }
 
-// scaled is a LinearMap times a unit. With its fault, the derivative in the parameters has the
-// wrong sign.
-type scaled struct {
+// scaledMap is a LinearMap whose features are multiplied by unit. If the field fault is true, the
+// derivative in the parameters has the wrong sign.
+type scaledMap struct {
 	cvgm.LinearMap
 	unit  float64
 	fault bool
 }
 
-func (m *scaled) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
+func (m *scaledMap) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	phi, err := m.LinearMap.Forward(params, x)
 	if err == nil {
 		phi.Scale(m.unit, phi)
@@ -246,7 +245,7 @@ func (m *scaled) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	return phi, err
 }
 
-func (m *scaled) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
+func (m *scaledMap) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	var d mat.Dense
 	d.Scale(m.unit, dfeatures)
 	own := make([]float64, len(dparams))

@@ -58,8 +58,8 @@ func checkGradient(t *testing.T, f search.Objective, x []float64, h, tol float64
 	}
 }
 
-// For standardised features, the paper's intercept is the exact unpenalised intercept. The paper
-// takes it from least squares and keeps it constant.
+// The paper computes the intercept by least squares and then keeps it constant. For standardised
+// features, this equals the exact unpenalised intercept.
 func TestFixedLeastSquaresIsExactOnStandardisedFeatures(t *testing.T) {
 	published := elasticNetCV(t, 5, 16, func(c *Config) { c.Centring = FixedLeastSquares })
 	exact := elasticNetCV(t, 5, 16, nil)
@@ -75,8 +75,8 @@ func TestFixedLeastSquaresIsExactOnStandardisedFeatures(t *testing.T) {
 	}
 }
 
-// For raw features, the exact intercept solves the joint problem: with another constant, and θ
-// fitted to the remainder, the objective is not lower.
+// For raw features, the intercept and θ minimise the objective together. If the intercept is
+// changed and θ is fitted again, the objective is not lower.
 func TestMeanCentringIsOptimal(t *testing.T) {
 	d := casetest.Regression(7, 12, 3)
 	for i := range d.Y {
@@ -185,8 +185,8 @@ func TestZeroOneLossIsEvaluatedButNotDescended(t *testing.T) {
 	}
 }
 
-// A step computes the value and the gradient after λ has moved a little. CVGM does this at each
-// iterate of the paper's first experiment.
+// A step changes λ a little, and computes the value and the gradient there. CVGM takes such a step
+// in each iteration of the paper's first experiment.
 func BenchmarkElasticNetStep(b *testing.B) {
 	for _, k := range []int{128, 2048} {
 		for _, workers := range []int{1, 2} {
@@ -219,10 +219,10 @@ func BenchmarkElasticNetCold(b *testing.B) {
 	}
 }
 
-// reportElasticNetWork reports the least work of a step in which all supports stay the same. For
-// each split, this work consists of the factor of the active system, two solves, the slopes of all
-// coordinates, and the products with the validation rows for the loss and for the gradient. The
-// Gram matrix and the rows are read once.
+// reportElasticNetWork reports the least number of operations and of bytes read in a step in which
+// no support changes. For each split, it counts a factorisation of the active system, two solves,
+// the slopes of all coordinates, and the products with the validation rows. The Gram matrix and the
+// rows are read once.
 func reportElasticNetWork(b *testing.B, cv *CV) {
 	var operations, bytes float64
 	p := float64(cv.features)
@@ -260,8 +260,8 @@ func benchmarkEval(b *testing.B, cv *CV, gradient, cold bool) {
 	}
 }
 
-// If a new CV returns a result, a CV with a warm start returns one too. The warm start may lead to
-// a face at which one weight, many decades above the others, leaves no digits.
+// If a new CV returns a result, a CV with a warm start returns one too. Here one hyperparameter is
+// 2.5e205, and the warm start leads to a face at which rounding would leave no digits.
 func TestWarmStartAnswersWhereColdDoes(t *testing.T) {
 	cv, err := New(Config{
 		Data: learn.Data{

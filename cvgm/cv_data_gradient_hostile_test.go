@@ -73,8 +73,8 @@ func TestDataGradientAtAColumnConstantUpToRounding(t *testing.T) {
 	}
 }
 
-// After an error of Eval there is neither a loss nor a gradient. The error does not affect the next
-// call.
+// If DataGradient returns an error, the loss and the gradient are NaN. The error does not affect
+// the next call.
 func TestDataGradientAfterErrors(t *testing.T) {
 	c := netConfig(t, 12)
 	c.Standardise, c.Centring, c.Splits, c.Generalised = false, NoCentring, c.Splits[:1], true
@@ -119,8 +119,8 @@ func TestDataGradientAfterErrors(t *testing.T) {
 	}
 }
 
-// If rows are equal for the learner, derivatives exist along moves that keep the rows equal. Along
-// other moves the loss has a kink.
+// Let two rows be equal for the learner. In directions that keep them equal, the loss has a
+// derivative. In other directions, it has a kink.
 func TestDataGradientAtTies(t *testing.T) {
 	x := []float64{1, 0, 2, .5, -3, -1, 2, .5, 1, 1.5, -1, .3}
 	opposite := slices.Clone(x)
@@ -199,7 +199,8 @@ func TestDataGradientAtTies(t *testing.T) {
 			if _, linear := cv.fits[0].learner.(*margin.SVM); !linear || cv.c.Features != nil || cv.c.Standardise {
 				return
 			}
-			// The learner uses y_i·x_i only, so a move of a label equals a move of its row.
+			// The learner uses only the products y_i·x_i, so a change of y_i has the effect of a
+			// multiple of x_i added to x_i.
 			clear(u)
 			copy(u[2:4], c.x[2:4])
 			if below, above := oneSided(t, f, c.x, u); math.Abs(below-above) < 1e-4 {
@@ -212,8 +213,8 @@ func TestDataGradientAtTies(t *testing.T) {
 	}
 }
 
-// With two training rows of opposite labels, the centred rows are always opposite. No move of the
-// rows changes this, but a move of the labels does.
+// Two training rows have opposite labels. After centring, the products y_i·x_i are always equal. No
+// change of the rows makes them unequal, but a change of a label does.
 func TestDataGradientOfTwoTrainingRows(t *testing.T) {
 	c := Config{Data: learn.Data{X: mat.NewDense(5, 2, []float64{1, .5, -1, .25, .2, 2, -1, .4, .3, -.6}), Y: []float64{1, -1, 1, -1, 1}},
 		Splits: []Split{{Train: []int{0, 1}, Val: []int{2, 3, 4}}}, Loss: LogisticLoss{}, Standardise: true,
@@ -259,7 +260,8 @@ func (c *clip) Backward(_ []float64, dx, dfeatures *mat.Dense) {
 	}
 }
 
-// Examples 0 and 1 do not move, but example 2 moves the mean. This makes the two examples unequal.
+// Only example 2 changes. This changes the mean, so that examples 0 and 1, which were equal for the
+// learner, become unequal.
 func TestDataGradientAtTiesPartedByTheMean(t *testing.T) {
 	c := Config{Data: learn.Data{X: mat.NewDense(6, 1, []float64{2, -2, .5, -.5, .7, -.3}), Y: []float64{1, -1, 1, 1, 1, -1}},
 		Splits: []Split{{Train: []int{0, 1, 2, 3}, Val: []int{4, 5}}}, Loss: LogisticLoss{}, Standardise: true, Features: new(clip),

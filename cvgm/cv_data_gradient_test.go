@@ -19,9 +19,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// checkDataGradient compares the gradient in the rows, and in the labels if the learner takes
-// any, with differences along a random direction. It reports whether the loss is smooth along
-// it.
+// checkDataGradient compares the gradient in the rows with difference quotients in a random
+// direction. If the learner accepts any label, it also compares the gradient in the labels. It
+// reports whether the loss is smooth in this direction.
 func checkDataGradient(t *testing.T, title string, c Config, alpha []float64, anyLabel bool, src *synth.Stream) (smooth bool) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()

@@ -78,8 +78,8 @@ func TestOutOfFoldPredictsAsModelsOfTheSplits(t *testing.T) {
 	}
 }
 
-// The standard error has the right size: over many data sets, the root mean square deviation of the
-// CV loss from its mean is one standard error. The predictions are constant.
+// The standard error equals the standard deviation of the CV loss over many data sets. The
+// predictions are constant.
 func TestStandardErrorIsTheDeviationOfTheLoss(t *testing.T) {
 	src := synth.NewStream(5, "standard error")
 	const n, draws = 20, 4000

@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The unit of the labels changes the first penalty only. In another unit, a search does not stop
-// early.
+// If the unit of the labels changes, only the first penalty changes. A search in another unit does
+// not stop early.
 func TestSearchOverAnElasticNetDoesNotStopEarlyInOtherUnits(t *testing.T) {
 	src := synth.NewStream(1, "elastic net units")
 	const n, m = 80, 7

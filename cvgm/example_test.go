@@ -89,8 +89,8 @@ func ExampleCV_Eval() {
 	// Output: gained 1.000 of what the gradient promises
 }
 
-// A path of solutions has kinks, at which the CV loss has no gradient. At a kink, this search uses
-// an element of the generalised derivative, and its steps report this.
+// The solution as a function of a penalty has kinks, at which the CV loss has no gradient. At a
+// kink, this search uses an element of the generalised derivative, and its steps report this.
 func ExampleCV_Generalised() {
 	splits, err := cvgm.LeaveOneOut(4)
 	if err != nil {
@@ -187,8 +187,8 @@ func (relativeError) LabelSlope(prediction, y float64) float64 {
 	return -2 * (prediction/y - 1) * prediction / (y * y)
 }
 
-// With the method LabelSlope a loss has a gradient in the labels. The prediction is the
-// mean of the training labels.
+// With the method LabelSlope of the loss, the CV loss has a gradient in the labels. The prediction
+// is the mean of the training labels.
 func ExampleLabelLoss() {
 	var loss cvgm.LabelLoss = relativeError{}
 	cv, err := cvgm.New(cvgm.Config{
@@ -253,7 +253,7 @@ func ExampleAbsoluteError() {
 	// Output: 2 1
 }
 
-// A residual up to Delta has a squared loss, and a larger residual has a linear loss.
+// The Huber loss is quadratic for residuals up to Delta, and linear for larger residuals.
 func ExampleHuberLoss() {
 	loss := cvgm.HuberLoss{Delta: 1}
 	fmt.Println(loss.Eval(1.5, 1))

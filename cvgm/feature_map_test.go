@@ -76,8 +76,8 @@ func ringsData(t *testing.T, n int) learn.Data {
 	return learn.Data{X: d.X, Y: d.Y}
 }
 
-// Splits may omit rows from the fit to all examples, or copy their rows. Both give the same loss
-// and gradient, with and without a feature map.
+// A split omits rows from a learner of all examples, or has a copy of its own rows. Both methods
+// give the same loss and gradient, with and without a feature map.
 func TestLeavingOutAgreesWithCopying(t *testing.T) {
 	d := ringsData(t, 60)
 	splits := casetest.Must(RandomSplits(synth.NewStream(4, "splits"), 60, 20, .9))(t)

@@ -31,8 +31,8 @@ func plainLearner(l learn.Learner) learn.Learner {
 	return plainFits{l}
 }
 
-// One call of Folds gives the same loss, gradient, standard error and predictions as one fit for
-// each fold. The folds have unequal sizes, weights and learned features.
+// A CV that calls Folds once has the same loss, gradient, standard error and predictions as a CV
+// with one fit for each fold. The folds have unequal sizes, weights and learned features.
 func TestFoldsAtOnce(t *testing.T) {
 	const rows = 23
 	d := casetest.Regression(4, rows, 3)
@@ -75,7 +75,8 @@ func TestFoldsAtOnce(t *testing.T) {
 	}
 }
 
-// compareEvaluations compares two CVs at alpha. The parameter tol is relative to the largest entry.
+// compareEvaluations compares the results of two CVs at alpha. The differences may be tol times the
+// largest entry.
 func compareEvaluations(t *testing.T, name string, tol float64, got, want *CV, alpha []float64) {
 	t.Helper()
 	g, w := make([]float64, len(alpha)), make([]float64, len(alpha))
@@ -104,8 +105,8 @@ func compareEvaluations(t *testing.T, name string, tol float64, got, want *CV, a
 	nearWithin(t, name+", predictions", tol, p, q, 0)
 }
 
-// Splits that omit rows are fitted one by one. If Folds refuses some folds, they are fitted one by
-// one too, and the error names the split.
+// Splits that do not use all rows are fitted one by one. The splits are also fitted one by one if
+// Folds returns an error, and the error then names the split.
 func TestFoldsOneByOne(t *testing.T) {
 	d := casetest.Regression(4, 12, 3)
 	for name, s := range map[string][]Split{
@@ -175,12 +176,13 @@ func normalProblem(t *testing.T, seed uint64) Config {
 	return c
 }
 
-// normalTol is the largest accepted difference from fits of each fold, relative to the largest
-// entry. The subtraction costs two digits, and the condition of the fits costs more digits.
+// normalTol is the largest accepted difference from one fit for each fold, relative to the largest
+// entry. The subtraction of the rows of a fold from all rows loses two digits, and the condition of
+// the fits loses more.
 const normalTol = 1e-10
 
-// If the training rows of each fold normalise the features, Folds gives the results of one fit for
-// each fold.
+// If the features are normalised by the training rows of each fold, Folds gives the same results as
+// one fit for each fold.
 func TestNormalisedFoldsAtOnce(t *testing.T) {
 	for seed := range uint64(casetest.Sets(1000, 200)) {
 		name := fmt.Sprintf("problem %d", seed)
@@ -189,7 +191,8 @@ func TestNormalisedFoldsAtOnce(t *testing.T) {
 		one.Learner = func() learn.Learner { return plainLearner(c.Learner()) }
 		got, want := casetest.Must(New(c))(t), casetest.Must(New(one))(t)
 		compareEvaluations(t, name, normalTol, got, want, []float64{.3 + float64(seed%7), .2})
-		// In small folds of unscaled features, the leverage of a large entry leaves too few digits.
+		// In small folds of unscaled features, a large entry may leave too few digits. Then the
+		// folds are fitted one by one.
 		_, n := c.Data.X.Dims()
 		small := !slices.ContainsFunc(c.Splits, func(s Split) bool { return 2*len(s.Val) > n+1 })
 		mayRefit := seed%5 == 0 && !c.Standardise && small

@@ -312,8 +312,7 @@ func checkEvaluation(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []flo
 	if p > hostile.Integer || in.IntN(2) > 0 || atKink {
 		return
 	}
-	// If a penalty is far from 1, a kink may be as far from α as the penalty is large. The steps of
-	// the differences then cross this kink.
+	// If a penalty is far from 1, a kink may lie within the steps of the difference quotients.
 	far := func(hyper float64) bool { return hyper != 0 && !(hyper > 1e-3 && hyper < 1e3) }
 	if slices.ContainsFunc(c.Hyper, far) {
 		return
@@ -337,8 +336,8 @@ func checkEvaluation(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []flo
 	if hostile.Norm(thetas...) > 1e4 || size > 1e4*(1+math.Abs(loss)) {
 		return
 	}
-	// If every example is fitted exactly, the loss and its differences are squares of rounding errors.
-	// Over a short step they show no slope.
+	// If every example is fitted exactly, the loss is a sum of squared rounding errors. Its
+	// difference quotients over short steps have no meaning.
 	if math.Abs(loss) < 1e-20 && lossRounding(in, c, alpha, loss) > 1e-3*math.Abs(loss) {
 		return
 	}
@@ -371,12 +370,10 @@ func generalised(c *cvgm.Config) bool {
 	return false
 }
 
-// lossRounding estimates the error of a computed loss. The estimate is the largest change of the
-// loss under relative changes of the features by 256·2⁻⁵², the rounding in qpdiff's rule of strict
-// complementarity. This error depends on the condition of the problem and on the slope of the loss,
-// which is 0 for an example that is fitted exactly. A fit with a warm start also differs by
-// rounding; at a prediction of 0 this changes the loss of a class. If a problem nearby is refused,
-// the result is infinite.
+// lossRounding estimates the rounding error of a computed loss. It changes the features at random
+// by up to 256·2⁻⁵² of their values, the bound in qpdiff's rule of strict complementarity. The
+// estimate is the largest change of the loss, for fits with and without a warm start. If one of the
+// changed problems is refused, the result is infinite.
 func lossRounding(in *hostile.Input, c *cvgm.Config, alpha []float64, loss float64) float64 {
 	const relative = 256 * 0x1p-52
 	most := 0.0
@@ -1321,8 +1318,8 @@ func hostileSmall(in *hostile.Input) {
 		if math.Abs(sum-1) > 1e-14*float64(len(x)) {
 			in.Failf("Simplex: does not sum to 1", "%v from %v", x, projected)
 		}
-		// The nearest point: (x − projected)·(y − x) ≥ 0 for all corners y, tested in the terms that are
-		// not lost beside the largest entry.
+		// x is the point of the simplex that is nearest to projected, so larger entries of
+		// projected have entries of x that are not smaller.
 		for i := range x {
 			for j := range x {
 				if projected[i] > projected[j] && x[i] < x[j] {

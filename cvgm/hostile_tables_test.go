@@ -15,7 +15,8 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// tableText draws a CSV of the columns c0, c1, … and y with the texts of fields.
+// tableText returns a CSV with the columns c0, c1, … and y, whose entries are the results of the
+// function field.
 func tableText(in *hostile.Input, cols, rows int, comma rune, field func(col, row int) string) string {
 	var text strings.Builder
 	w := csv.NewWriter(&text)
@@ -52,8 +53,8 @@ func drawEffects(in *hostile.Input, tbl *table.Table) (effects []table.Effect) {
 	return effects
 }
 
-// hostileTables reads tables of all kinds of columns, fits models to them, and predicts
-// from other texts, also after JSON.
+// hostileTables reads tables of all kinds of columns, fits models to them, and predicts from other
+// texts. It repeats the predictions with the models read back from JSON.
 func hostileTables(in *hostile.Input) {
 	p := in.Profile()
 	cols, rows := 1+in.IntN(4), 3+in.IntN(10)

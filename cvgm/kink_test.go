@@ -96,8 +96,8 @@ func TestGeneralisedNamesLearnersThatCannot(t *testing.T) {
 	}
 }
 
-// At the kink of a loss there is an error, or the slope comes from the loss and the kink is
-// reported.
+// At a kink of the loss, Eval returns an error. With Config.Generalised it uses the slope that the
+// loss returns, and the CV reports the kink.
 func TestKinksOfTheLoss(t *testing.T) {
 	// θ = 1/2. The margin of the second example is 1, and the margin of the third is .5.
 	for _, c := range []struct {
@@ -141,8 +141,8 @@ func TestKinksOfTheLoss(t *testing.T) {
 	}
 }
 
-// The distance from a kink is relative to the size of the prediction's terms, because the rounding
-// of the prediction is relative to this size. The size is 1e6 here.
+// The distance of a prediction from a kink is divided by the size of the prediction's terms,
+// because rounding errors are proportional to this size. The size is 1e6 in the first case.
 func TestKinksOfTheLossAreMeasuredInTermsOfThePrediction(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, 1, 0, 0}), Y: []float64{1, 1, 1}}
 	for _, c := range []struct {
@@ -177,8 +177,8 @@ func TestKinksOfTheFeatureMap(t *testing.T) {
 	}
 }
 
-// Constant hyperparameters need no derivative. Therefore a kink in λ1 alone does not prevent the
-// gradient in the parameters of a feature map.
+// If the hyperparameters are fixed, a kink in λ1 alone does not affect the gradient in the
+// parameters of a feature map.
 func TestFixedHyperparametersNeedNoDerivative(t *testing.T) {
 	cv := atKink(t, func(c *Config) {
 		c.Data.Y = []float64{0, 0, 8, 8} // θ = 0 in the first split, at λ1 = 0
@@ -190,8 +190,8 @@ func TestFixedHyperparametersNeedNoDerivative(t *testing.T) {
 	}
 }
 
-// With Config.Generalised set, no search ends at a kink of an elastic net or an SVM. Without it,
-// some searches do.
+// If Config.Generalised is true, no search ends at a kink of an elastic net or an SVM. If it is
+// false, some searches do.
 func TestSearchesPassKinks(t *testing.T) {
 	searchers := map[string]search.Searcher{
 		"QuasiNewton":       search.QuasiNewton{MaxEvals: 150},
@@ -254,9 +254,9 @@ func messageHas(err error, text string) bool {
 	return err != nil && strings.Contains(err.Error(), text)
 }
 
-// A validation row equals a support vector at the margin. Its prediction is 1 up to the
-// rounding of the kernel's terms, which are a million times as large. The hinge loss has a kink
-// there: the derivative in the hyperparameters exists, and the derivative in the data does not.
+// A validation row equals a support vector at the margin. Its prediction is 1, the kink of the
+// hinge loss, up to the rounding of terms that are a million times as large. The CV loss has a
+// derivative in the hyperparameters, but not in the data.
 func TestKinkOfLargeKernelTerms(t *testing.T) {
 	x, y := []float64{1, 4, 3, -6, 8, -6, 7}, []float64{1, -1, -1, 1, 1, 1, 1}
 	c := Config{Data: learn.Data{X: mat.NewDense(7, 1, x), Y: y}, Splits: []Split{{[]int{0, 1, 2, 3, 4}, []int{5, 6}}}, Loss: Hinge{},
@@ -273,8 +273,9 @@ func TestKinkOfLargeKernelTerms(t *testing.T) {
 	}
 }
 
-// The support vector x = ±1 holds the prediction of the equal validation row at the kink of the
-// hinge loss. The loss is constant near these hyperparameters, so its derivative is 0.
+// The validation row equals a support vector, so its prediction stays 1, the kink of the hinge
+// loss, for all hyperparameters near these. The loss is therefore constant, and its derivative is
+// 0.
 func TestValidationRowHeldAtTheKink(t *testing.T) {
 	for _, hyper := range [][]float64{{.1, .1}, {.3, .2}, {0, .5}, {.01, .9}} {
 		cv := atKink(t, func(c *Config) {
@@ -286,7 +287,7 @@ func TestValidationRowHeldAtTheKink(t *testing.T) {
 		if _, err := cv.Eval(grad, hyper); err != nil || grad[0] != 0 || grad[1] != 0 {
 			t.Errorf("at %v: gradient %v, error %v; want zeros", hyper, grad, err)
 		}
-		// A move of the rows can move the prediction to either side of the kink.
+		// A change of the rows can make the prediction larger or smaller than 1.
 		if _, err := cv.DataGradient(mat.NewDense(3, 1, nil), make([]float64, 3), hyper); !errors.Is(err, qpdiff.ErrNotDifferentiable) {
 			t.Errorf("at %v: the gradient in the data has the error %v, want one of kind ErrNotDifferentiable", hyper, err)
 		}
@@ -366,8 +367,8 @@ func (c heldCase) differentiable(t *testing.T) bool {
 	return err == nil
 }
 
-// A derivative exists exactly if the differences to both sides agree. It is then equal to these
-// differences, in all units.
+// Eval returns a gradient if and only if the difference quotients to both sides are equal. The
+// gradient is then equal to these quotients, in all units.
 func TestKinksOfHeldPredictions(t *testing.T) {
 	const step, tol = 1e-7, 1e-5
 	rng := rand.New(rand.NewPCG(3, 9))
@@ -432,8 +433,8 @@ func TestKinksOfHeldPredictions(t *testing.T) {
 	}
 }
 
-// A CV without parameters, whose learner has fixed hyperparameters and whose features are the data,
-// has an empty gradient. It exists at a kink of the loss, too.
+// If the hyperparameters are fixed and there is no feature map, a CV has no parameters. Its
+// gradient is empty, and Eval returns it also at a kink of the loss.
 func TestKinkOfTheLossWithoutParameters(t *testing.T) {
 	hyper := map[string][]float64{"linear.ElasticNet": {0, 1}, "margin.SVM": {.1, 1}, "kernel.SVM": {1, 1}}
 	for name, learner := range map[string]func() learn.Learner{

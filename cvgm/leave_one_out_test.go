@@ -33,8 +33,9 @@ func (l *counting) Fit(theta, hyper []float64) error {
 }
 
 // atOnceTol is the largest accepted difference between one fit of all rows and N fits, relative to
-// the largest entry. The difference is rounding times the condition of the fits, which is about 1e6
-// with the features of a network. It is 1.1e-10 on processors that fuse products.
+// the largest entry. The rounding errors are multiplied by the condition number of the fits, which
+// is about 1e6 for the features of a network. The difference is 1.1e-10 on processors that fuse
+// products and sums.
 const atOnceTol = 1e-9
 
 func nearEntries(t *testing.T, what string, got, want []float64, size float64) {
@@ -232,8 +233,8 @@ func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 	if _, err := cv.Eval(grad, []float64{.1, 1}); err != nil || grad[0] != 0 || grad[1] != 0 || cv.Generalised() {
 		t.Errorf("gradient %v, generalised %v, error %v; want zeros", grad, cv.Generalised(), err)
 	}
-	// Without row 3 or row 5, the rows differ from each other. At λ = 0 each split can therefore be
-	// fitted, but not all rows at once.
+	// The two rows are equal. At λ = 0, each split can be fitted to the other row, but the two rows
+	// together cannot be fitted.
 	tied.X = mat.NewDense(2, 1, []float64{1, 1})
 	tied.Y = []float64{1, 3}
 	if splits, err = LeaveOneOut(2); err != nil {
@@ -296,8 +297,8 @@ func BenchmarkLeaveOneOut(b *testing.B) {
 	}
 }
 
-// With weights, the results are the same as with fits one by one, because a fit of all rows at once
-// accepts no weights.
+// A fit of all rows at once accepts no weights. With weights, the splits are therefore fitted one
+// by one.
 func TestLeaveOneOutWithWeights(t *testing.T) {
 	const rows = 9
 	splits := casetest.Must(LeaveOneOut(rows))(t)

@@ -45,7 +45,8 @@ func TestSurrogatesByHand(t *testing.T) {
 	}
 }
 
-// For a count of 0 the loss is the expectation. The loss of an exact prediction is 0.
+// For the label 0, the loss is the predicted expectation. If the predicted expectation equals the
+// label, the loss is 0.
 func TestPoissonLossByHand(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct{ prediction, y, value, slope, label float64 }{
@@ -72,7 +73,8 @@ func TestZeroOneHasNoSlope(t *testing.T) {
 	}
 }
 
-// If a threshold defines no loss, a CV or a model that would use it returns an error that names it.
+// If the threshold of a HuberLoss is not positive and finite, New and Risk return an error that
+// names it.
 func TestHuberLossNeedsAThreshold(t *testing.T) {
 	d := casetest.Regression(1, 12, 2)
 	splits := casetest.Must(LeaveOneOut(12))(t)
@@ -93,8 +95,8 @@ func TestHuberLossNeedsAThreshold(t *testing.T) {
 	}
 }
 
-// A prediction that equals its label is at the kink of the absolute error. There is an error, or
-// the slope is 0 in the prediction and in the label.
+// A prediction that equals its label is at the kink of the absolute error. There, the gradient is
+// an error. With Config.Generalised, the slopes in the prediction and in the label are 0.
 func TestAbsoluteErrorAtItsKink(t *testing.T) {
 	for _, generalised := range []bool{false, true} {
 		cv := atKink(t, func(c *Config) { // θ = 1, so that the first prediction is exact

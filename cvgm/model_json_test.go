@@ -204,7 +204,7 @@ func refusesChanged(t *testing.T, text []byte, oldText, newText string) {
 type ownKernel struct{ kernel.Kernel }
 
 // The JSON of a model is the same for a pointer, for a value, and for a model within other values.
-// The model can be read again. A model that could not be read again is not written.
+// A written model can be read. A model that could not be read is not written.
 func TestModelsMarshalByValue(t *testing.T) {
 	for name, m := range tuned(t) {
 		m.Hyper = nil // of a learner without any

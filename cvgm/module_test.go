@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// linksNot lists the beginnings of names of functions. A program that tunes on a file does not need
-// these functions. With gonum's LAPACK, such a program of 3.7 MB would be 430 KB larger.
-var linksNot = []string{"gonum.org/v1/gonum/lapack/gonum.", "encoding/json.Marshal", "go/printer.", "go/parser.ParseFile", "text/template.", "crypto/sha"}
+// unlinkedPrefixes lists prefixes of names of functions that must not be linked into a program that
+// tunes on a file. For example, gonum's LAPACK would add 430 KB to its 3.7 MB.
+var unlinkedPrefixes = []string{"gonum.org/v1/gonum/lapack/gonum.", "encoding/json.Marshal", "go/printer.", "go/parser.ParseFile", "text/template.", "crypto/sha"}
 
-// TestModuleOfItsOwn builds and runs the program of the tuner's page in another module, with the
-// commands of the page. README shows lines of the program and of its output. The test needs no
-// network: modules come from Go's cache, and their checksums from this module.
+// TestModuleOfItsOwn builds and runs the program of tune/README.md in another module, with the
+// commands of that page. The README of the project shows lines of the program and of its output.
+// The test needs no network: modules come from Go's cache, and their checksums from this module.
 func TestModuleOfItsOwn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
@@ -83,7 +83,7 @@ func TestModuleOfItsOwn(t *testing.T) {
 	if !bytes.Contains(linked, []byte("cvgm/cvgm/tune.Tuner.TuneTable")) {
 		t.Error("the program does not name its functions, so it is open what it links")
 	}
-	for _, name := range linksNot {
+	for _, name := range unlinkedPrefixes {
 		if bytes.Contains(linked, []byte(name)) {
 			t.Errorf("the program has functions of %s…", name)
 		}

@@ -14,8 +14,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The example chooses the weight of an outer penalty on twenty ridge penalties without test data.
-// On each of five outer folds, the search with each weight is judged on rows that it has not used.
+// Twenty ridge penalties are themselves penalised. The example chooses the weight of this outer
+// penalty without test data. For each weight and each of five outer folds, a search is judged on
+// rows that it has not used.
 func ExampleNestedScores() {
 	const n, features = 40, 20
 	d, _, err := synth.MakeRegression(synth.NewStream(2, "example data"), synth.Regression{Samples: n, Features: features, Informative: 5, Noise: 100})

@@ -17,8 +17,8 @@ import (
 
 var nestedFolds = []Split{{Train: []int{2, 3}, Val: []int{0, 1}}, {Train: []int{0, 1}, Val: []int{2, 3}}, {Train: []int{1, 3}, Val: []int{0}}}
 
-// The scores are computed by hand. Example 0 is in two folds, and counts with the mean of its two
-// losses.
+// The scores are computed by hand. Example 0 is in two folds. The mean of its two losses counts
+// once.
 func TestNestedScoresAreMeansOverExamples(t *testing.T) {
 	losses := map[int][][]float64{2: {{1, 2}, {10, 10}}, 0: {{3, 6}, {10, 10}}, 1: {{5}, {10}}}
 	for _, workers := range []int{1, 3} {

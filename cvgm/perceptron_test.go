@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// perceptron computes the network from its definition. It also returns the smallest modulus before
-// a rectifier.
+// perceptron computes the output of the network from its definition. The result margin is the
+// smallest absolute value of an input of a rectifier.
 func perceptron(widths []int, params, x []float64) (h []float64, margin float64) {
 	h, margin = x, math.Inf(1)
 	for l := 1; l < len(widths); l++ {
@@ -70,8 +70,8 @@ func TestPerceptron(t *testing.T) {
 	})
 }
 
-// If goroutines share a large network or many rows, the results and the kinks have the bits of one
-// goroutine.
+// For a large network or many rows, the work is divided among goroutines. The results and the
+// reported kinks are the same as with one goroutine.
 func TestPerceptronSharedByGoroutines(t *testing.T) {
 	src := synth.NewStream(3, "shared")
 	for _, c := range []struct {
@@ -166,7 +166,7 @@ func TestMapsRefuseFeaturesThatAreNotFinite(t *testing.T) {
 	}
 }
 
-// A Perceptron reports a unit at its kink only if a cotangent reaches the unit.
+// A Perceptron reports the kink of a unit only if the cotangent of the unit's output is not 0.
 func TestPerceptronReportsItsKinks(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -233,8 +233,8 @@ func BenchmarkPerceptron(b *testing.B) {
 	}
 }
 
-// One step of the paper's second and third experiments. Gradient descent continues while it is
-// timed.
+// BenchmarkLearnedKernelStep times a step of gradient descent in the paper's second and third
+// experiments. The steps form one descent.
 func BenchmarkLearnedKernelStep(b *testing.B) {
 	src := synth.NewStream(1, "benchmark")
 	rings, err := synth.MakeRings(src, 60, synth.Rings{})

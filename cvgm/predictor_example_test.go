@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A kernel machine makes its predictions itself. The search chooses C and the width of its kernel
-// like any other hyperparameters.
+// A kernel machine computes predictions by its own method, not by a product with θ. The search
+// chooses C and the width of the kernel.
 func ExampleConfig_predictor() {
 	src := synth.NewStream(2, "example rings")
 	d := learn.Data{X: mat.NewDense(60, 2, nil), Y: make([]float64, 60)}

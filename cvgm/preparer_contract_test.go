@@ -68,8 +68,8 @@ func (m meter) Apply(dst, row []float64) error {
 	return nil
 }
 
-// levels is a stored preparer of one column. It makes 70 features; the feature of the column's
-// value is 1. The text names its fault.
+// levels is a stored preparer of one column. It makes 70 features: for the value v, feature v is 1.
+// The text is the name of its fault.
 type levels string
 
 func (levels) Dims() (in, out int) { return 1, 70 }

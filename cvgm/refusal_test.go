@@ -69,7 +69,8 @@ func TestRowsAreRefused(t *testing.T) {
 	}
 }
 
-// If a search diverges, or begins at the minimum, its best step is the first step.
+// The best step is the first step in two cases: if the search diverges, and if it begins at the
+// minimum.
 func TestBestOfNoImprovement(t *testing.T) {
 	parabola := search.Problem{Objective: func(grad, x []float64) (float64, error) {
 		if grad != nil {

@@ -10,8 +10,8 @@ import (
 	"cvgm/synth"
 )
 
-// If a learner has a residual, a CV measures this residual. There is one exception: if the learner
-// evaluates all splits at once, the CV has no fits.
+// If the learner has a residual, CV.Residual returns it. If the splits are evaluated at once, there
+// are no single fits, and CV.Residual returns an error.
 func TestEveryFitHasAResidual(t *testing.T) {
 	d := classData(synth.NewStream(5, "residual"), 30, 3)
 	splits, err := KFold(synth.NewStream(5, "folds"), len(d.Y), 3)

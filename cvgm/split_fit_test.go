@@ -18,8 +18,8 @@ import (
 // ownSquares is the squared error as a user's own type.
 type ownSquares struct{ SquaredError }
 
-// The squared error gives the same bits and the same errors as an equal loss that is called for
-// each row. This holds with and without weights, and for numbers of validation rows that are no
+// SquaredError is not called for each row. It gives the same bits and errors as an equal loss that
+// is called. This holds with and without weights, and for numbers of validation rows that are no
 // multiple of four.
 func TestSquaredErrorWithoutCalls(t *testing.T) {
 	serial.Test(t)

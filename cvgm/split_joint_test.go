@@ -111,8 +111,8 @@ func TestSeveralClasses(t *testing.T) {
 	}
 }
 
-// checkOutOfFoldClasses compares the probabilities out of fold after a gradient with the means of the
-// models of the splits.
+// checkOutOfFoldClasses evaluates a gradient. It then compares the out-of-fold probabilities with
+// the mean probabilities of the models of the splits.
 func checkOutOfFoldClasses(t *testing.T, c Config, cv *CV, alpha []float64) {
 	t.Helper()
 	rows := len(c.Data.Y)

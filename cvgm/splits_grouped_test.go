@@ -91,8 +91,8 @@ func TestGroupedFoldsPartNoGroup(t *testing.T) {
 			t.Fatalf("%d splits validate %v times", len(splits), counts)
 		}
 		casetest.OK(t, CheckGroups(splits, groups))
-		// Each group has joined the smallest fold. Without its last and smallest group, no fold is
-		// therefore larger than another fold.
+		// Each group was added to the smallest fold at that time. Without its last group, which is
+		// its smallest, a fold is therefore not larger than any other fold.
 		least := n
 		for _, s := range splits {
 			least = min(least, len(s.Val))

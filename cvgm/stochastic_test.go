@@ -37,8 +37,8 @@ func randomRule(n, k int, p float64) func(src Source) ([]Split, error) {
 	return func(src Source) ([]Split, error) { return RandomSplits(src, n, k, p) }
 }
 
-// Each evaluation has the bits of a new CV with the splits that the rule draws next, for any number
-// of threads. A restart repeats the evaluations.
+// Each evaluation has the same bits as a new CV with the splits that the rule draws next, for any
+// number of threads. A restart repeats the evaluations.
 func TestStochasticHasTheBitsOfNewCVs(t *testing.T) {
 	mapped, params := mapConfig()
 	for name, c := range map[string]struct {
@@ -83,10 +83,9 @@ func TestStochasticHasTheBitsOfNewCVs(t *testing.T) {
 	}
 }
 
-// biasedBeyond is the largest accepted error of a mean of 3000 draws, in standard errors. By
-// chance, one of three means has a larger error in 1 of 500 streams, and the stream of the test is
-// fixed.
-const biasedBeyond = 3.5
+// maxBias is the largest accepted error of a mean of 3000 draws, in standard errors. In 1 of 500
+// random streams, one of three means has a larger error by chance. The stream of the test is fixed.
+const maxBias = 3.5
 
 // The mean loss over many draws is the CV loss over all splits of 3 out of 6 examples. The mean
 // gradient is the gradient of this CV loss.
@@ -131,7 +130,7 @@ func TestStochasticIsUnbiased(t *testing.T) {
 	}
 	for i, w := range want {
 		se := math.Sqrt((squares[i] - sum[i]*sum[i]) / draws)
-		if !(math.Abs(sum[i]-w) <= biasedBeyond*se) || !(se < math.Abs(w)/4) {
+		if !(math.Abs(sum[i]-w) <= maxBias*se) || !(se < math.Abs(w)/4) {
 			t.Errorf("number %d: mean %v ± %v, over all splits %v", i, sum[i], se, w)
 		}
 	}
@@ -215,7 +214,8 @@ func TestStochasticRefusesHostileInput(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, b.want)
 		}
 	}
-	// The rule fails later, or draws another number of splits or splits of other sizes.
+	// After the first draw, the rule returns an error, another number of splits, or splits of other
+	// sizes.
 	calls := 0
 	s, err := NewStochastic(c, splitStream, func(src Source) ([]Split, error) {
 		if calls++; calls > 4 {

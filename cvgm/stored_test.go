@@ -180,9 +180,9 @@ func (x wrongVisits) DoRowNonZero(i int, fn func(i, j int, v float64)) {
 	x.Stored.DoRowNonZero(i, fn)
 }
 
-// If X visits entries twice, everything that reads X returns an error. The test has CVs with
-// learners that read sparse matrices and with other learners. It also has predictions, and losses
-// with and without a Preparer.
+// If X visits an entry twice, every function that reads X returns an error. The test covers CVs
+// whose learners read sparse matrices, CVs whose learners do not, predictions, and losses, with and
+// without a Preparer.
 func TestWrongVisits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 8))
 	x := drawStored(rng, 12, 1)

@@ -80,8 +80,8 @@ func (l *outerSVM) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, 
 	l.SVM.Ties(w, func(i, k int, sign float64, d []float64) bool { return visit(l.kept[i], l.kept[k], sign, d) })
 }
 
-// tieCase is a CV of one split. Its feature map gives some training rows the same features, so that
-// the learner's multipliers of these rows are not unique.
+// tieCase is a CV of one split. Its feature map gives some training rows the same features, so
+// their multipliers are not unique.
 type tieCase struct {
 	name   string
 	x      []float64
@@ -101,7 +101,7 @@ func (c tieCase) cv(t *testing.T, generalised bool) *CV {
 	return cv
 }
 
-// oneSided returns the slopes of f at x along d: from below and from above.
+// oneSided returns the one-sided derivatives of f at x in the direction d.
 func oneSided(t *testing.T, f search.Objective, x, d []float64) (slopeBelow, slopeAbove float64) {
 	t.Helper()
 	at := func(step float64) float64 {
@@ -118,7 +118,7 @@ func oneSided(t *testing.T, f search.Objective, x, d []float64) (slopeBelow, slo
 }
 
 // Examples 1 and 3 have the same features. A move of the map's parameters makes the features
-// unequal, so the CV loss has a kink. Only the map shows this kink.
+// unequal, so the CV loss has a kink. The derivatives of the learner alone do not reveal this kink.
 func TestTiesThatTheFeatureMapParts(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
@@ -139,8 +139,8 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 		{"kernel SVM, both needed", x, y, train, machine(nil, false), []float64{.7, .1, 1, 1}},
 		{"kernel SVM, linear", x, y, train, machine(kernel.Polynomial{Degree: 1}, false), []float64{2, 1, 0, 1, 1}},
 		{"kernel SVM, intercept", x, y, train, machine(nil, true), []float64{2, .1, 1, 1}},
-		// θ is (t, t), and the parameter moves example 3 by (−1, 1). The move changes θᵀφ, because the
-		// second feature has twice the deviation.
+		// θ is (t, t), and the derivative of example 3 in the parameter is (−1, 1). It changes θᵀφ,
+		// because the second feature has twice the standard deviation of the first.
 		{"SVM, standardised by unequal deviations", []float64{1, 2, 0, 3, 6, 0, -8, 8, 0, 3, 6, 1, 4, -16, 0, -2, -4, 0}, []float64{1, 1, -1, 1, -1, -1}, []int{1, 2, 3, 4, 5},
 			func(c *Config) { c.Features, c.Standardise = &blend{n: 1, c: 1}, true }, []float64{0, .5, 0}},
 		// Example 1 or 3 bounds b from one side.
@@ -182,8 +182,8 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 	}
 }
 
-// Equal rows do not affect the derivative in two cases: if every move of the parameters keeps them
-// equal, and if it makes them unequal only in a feature without weight.
+// Equal rows do not affect the derivative in two cases: if they are equal for all parameters, and
+// if they become unequal only in a feature whose weight is 0.
 func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
@@ -244,8 +244,9 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	}
 }
 
-// Examples 1 and 3 are at the kink of a unit. The weights of this unit are orthogonal to the
-// cotangent of the examples, so only the cotangent of the ties meets the kink.
+// Examples 1 and 3 are at the kink of a unit. Its output weights are orthogonal to the cotangent of
+// the examples. The kink therefore affects only the derivative of the difference between the two
+// equal rows.
 func TestTiesAtAKinkOfTheFeatureMap(t *testing.T) {
 	c := tieCase{x: []float64{1, 0, 2, 0, -3, -1, 0, 2, -1, 1.5, -1, .3}, y: []float64{1, 1, -1, 1, 1, -1}, train: []int{1, 2, 3},
 		change: func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 2, 2}} },
@@ -265,9 +266,9 @@ func TestTiesAtAKinkOfTheFeatureMap(t *testing.T) {
 	}
 }
 
-// A move makes the examples unequal in one feature. This feature has no weight in the fit, but it
-// affects the derivative. The multiplier is then not divided equally in the derivative: example 3,
-// whose feature is 0, takes all of it.
+// A change of the parameter makes the examples unequal in one feature. The weight of this feature
+// is 0 in the fit, but not in the derivative. The multiplier of the equal examples is then not
+// divided equally: example 3, whose feature is 0, receives all of it.
 func TestTiesThatOnlyTheDerivativeParts(t *testing.T) {
 	x := []float64{0, 1.5, 0, 2, 0, 1, -3, 1, 0, 2, 0, 0, -3, -1, 0}
 	c := tieCase{x: x, y: []float64{1, 1, -1, 1, -1}, train: []int{1, 2, 3, 4}}
@@ -297,7 +298,8 @@ func TestTiesThatOnlyTheDerivativeParts(t *testing.T) {
 	}
 }
 
-// Equal features may become unequal if their multipliers are at bounds or do not affect the loss.
+// Two examples with equal features may become unequal without a kink if their multipliers are at
+// bounds or do not affect the loss.
 func TestEqualFeaturesWithoutTies(t *testing.T) {
 	x, y := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}, []float64{1, 1, -1, 1, 1, -1}
 	for _, c := range []tieCase{
@@ -321,8 +323,8 @@ func TestEqualFeaturesWithoutTies(t *testing.T) {
 }
 
 // Two examples have opposite labels. Their standardised features are opposite, because the mean is
-// 0. For the learner they are therefore one row. If the parameters move the mean, the rows become
-// unequal, and on the elbow the loss has a kink.
+// 0. For the learner they are therefore one row. If the parameters change the mean, the rows become
+// unequal. If their margins are 1, the loss has a kink.
 func TestTiesOfOppositeExamplesPartedByTheMean(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(6, 2, []float64{3, 1, -2, -3, -3, -3, 1, -2, -1, 2, 1, -2}), Y: []float64{1, 1, 1, -1, 1, -1}}
 	c := Config{Data: d, Splits: []Split{{Train: []int{1, 2, 3, 4, 5}, Val: []int{0}}}, Loss: LogisticLoss{}, Standardise: true,

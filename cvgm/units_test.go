@@ -52,8 +52,8 @@ func constantColumns(n int) (constant, varying [][]float64) {
 	return constant, varying
 }
 
-// A constant column has the largest σ, and its mean is its first entry. With a learned map, there
-// is an error that names the column.
+// A constant column has the largest float64 as σ, and its first entry as mean. With a learned
+// feature map, there is an error that names the column.
 func TestConstantColumns(t *testing.T) {
 	for _, n := range []int{1, 2, 29, 1000} {
 		constant, varying := constantColumns(n)
@@ -90,9 +90,8 @@ func TestConstantColumns(t *testing.T) {
 	}
 }
 
-// A split with a constant feature does not prevent a cross-validation. In this split the feature
-// has the weight 0. The gradient is the derivative of the loss, and the final model agrees with the
-// model of the split.
+// A feature may be constant in one split. In this split its weight is 0. The gradient is the
+// derivative of the loss, and the final model agrees with the model of the split.
 func TestOneSplitWithAConstantFeature(t *testing.T) {
 	d := casetest.Regression(1, 30, 4)
 	for i := range 27 {
@@ -195,9 +194,8 @@ func TestUnitOfAFeatureThatASplitDoesNotSee(t *testing.T) {
 
 // If features are linearly dependent up to rounding, the least-squares intercept ignores one of
 // them. It ignores no other features. The first feature is u + 1 and the second is u + δv, where u
-// and v are orthogonal and have mean 0. Then y = v has the intercept 1/δ. Without the difference of
-// the two features, the intercept is 0. The singular value of this difference is δ/2 times the
-// other singular value.
+// and v are orthogonal and have mean 0. Then y = v has the intercept 1/δ. If the second feature is
+// ignored, the intercept is 0. The ratio of the two singular values is δ/2.
 func TestLeastSquaresInterceptDropsDependentFeatures(t *testing.T) {
 	u, v := []float64{1, -1, 1, -1}, []float64{1, 1, -1, -1}
 	for _, c := range []struct {

@@ -196,8 +196,8 @@ func rowsWithSpike(t *testing.T, v float64) (learn.Data, []cvgm.Split) {
 	return d, splits
 }
 
-// A row that a split does not use does not change the values of the rows that it uses. Here the
-// unused row has a large number in place of a missing value.
+// Rows that no split uses do not affect the loss. Here the unused rows have a large number in place
+// of a missing value.
 func TestViewOutlierLeftOut(t *testing.T) {
 	value := func(v float64) (float64, error) {
 		d, splits := rowsWithSpike(t, v)
@@ -220,8 +220,8 @@ func TestViewOutlierLeftOut(t *testing.T) {
 }
 
 // One feature is three times another feature. After normalisation the two are equal on the training
-// rows of a split, even if the omitted rows are a thousand times as large. A lasso then gives them
-// the same value.
+// rows of a split, although the omitted rows are a thousand times as large. A lasso therefore
+// returns no error.
 func TestViewEqualFeaturesBesideLargeRows(t *testing.T) {
 	const rows = 6000
 	rng := rand.New(rand.NewPCG(2, 36))
@@ -303,7 +303,7 @@ func TestViewBytesOfOtherMatrix(t *testing.T) {
 	}
 }
 
-// A row that no split uses cannot cause a prediction at a kink of the loss.
+// If rows that no split uses are large, no prediction counts as being at a kink of the loss.
 func TestViewKinkBesideOutlier(t *testing.T) {
 	for name, learner := range map[string]func() learn.Learner{
 		"copies": func() learn.Learner { return copyingLearner{new(linear.ElasticNet)} },

@@ -71,8 +71,8 @@ func (r weightedResult) all() []float64 {
 	return slices.Concat([]float64{r.loss, r.risk, r.model.Intercept}, r.grad, r.dx.RawMatrix().Data, r.dy, r.model.Theta, r.model.Mean, r.model.Std, r.predictions, r.outOfFold)
 }
 
-// eachWeighable calls f once for each learner that accepts weights, with a Config of 20 examples
-// and an α.
+// eachWeighable calls f for each learner that accepts weights, with a Config of 20 examples and
+// hyperparameters α.
 func eachWeighable(t *testing.T, f func(title string, c Config, alpha []float64, sum bool)) {
 	t.Helper()
 	const rows, raw = 20, 3
@@ -106,10 +106,10 @@ func eachWeighable(t *testing.T, f func(title string, c Config, alpha []float64,
 	}
 }
 
-// nearWeighted bounds the difference of two results of the same fits, relative to the largest
-// number. The fits add their terms in different orders. The solvers are accurate to about 1e-12,
-// and derivatives lose some digits.
-const nearWeighted = 1e-9
+// weightedTol is the largest accepted difference between the results of two equal fits, relative to
+// the largest number. The fits add their terms in different orders. The solvers are accurate to
+// about 1e-12, and derivatives lose some digits.
+const weightedTol = 1e-9
 
 func compareWeighted(t *testing.T, what string, got, want []float64) {
 	t.Helper()
@@ -120,7 +120,7 @@ func compareWeighted(t *testing.T, what string, got, want []float64) {
 		}
 	}
 	for i, v := range want {
-		if got[i] != got[i] != (v != v) || math.Abs(got[i]-v) > nearWeighted*size {
+		if got[i] != got[i] != (v != v) || math.Abs(got[i]-v) > weightedTol*size {
 			t.Errorf("%s: entry %d is %v instead of %v", what, i, got[i], v)
 			return
 		}
@@ -190,8 +190,8 @@ func TestWeightsOfOneGiveTheSameBits(t *testing.T) {
 	})
 }
 
-// The unit of the weights changes nothing. There is one exception: if an objective is C times a
-// sum, the unit changes C.
+// If all weights are multiplied by a number, no result changes. There is one exception: if an
+// objective is C times a sum, C is divided by this number.
 func TestWeightsOfAnyUnit(t *testing.T) {
 	eachWeighable(t, func(title string, c Config, alpha []float64, sum bool) {
 		rows := len(c.Data.Y)
