@@ -84,8 +84,8 @@ func BenchmarkCSVRead(b *testing.B) {
 	}
 }
 
-// BenchmarkPrepare measures the features of ten splits, and the normal equations of the elastic
-// nets.
+// BenchmarkPrepare times the computation of the features of ten splits, and of the normal equations
+// of their elastic nets.
 func BenchmarkPrepare(b *testing.B) {
 	table, err := CSV{Target: "y", Missing: MissingIsMean}.Read(strings.NewReader(wide()))
 	if err != nil {

@@ -78,8 +78,8 @@ func formatted(rows, columns int) string {
 	return b.String() + "\n"
 }
 
-// Read needs no more than MaxBytes. If Read refuses a text, the text would need nearly MaxBytes or
-// more. Values do not depend on MaxBytes.
+// The smallest MaxBytes with which Read returns a table is 1 to 2 times the memory that the table
+// holds. Tables do not depend on MaxBytes.
 func TestBytesOfRead(t *testing.T) {
 	serial.Test(t)
 	for name, text := range map[string]string{
@@ -144,13 +144,13 @@ func TestBytesOfLevels(t *testing.T) {
 	runtime.KeepAlive(table)
 }
 
-// The type endless is a reader that repeats a text without end. It counts the bytes that were read.
-type endless struct {
+// endlessReader repeats a text without end, and counts the bytes that were read.
+type endlessReader struct {
 	text string
 	read int
 }
 
-func (r *endless) Read(p []byte) (int, error) {
+func (r *endlessReader) Read(p []byte) (int, error) {
 	for i := range p {
 		p[i] = r.text[r.read%len(r.text)]
 		r.read++
@@ -158,8 +158,7 @@ func (r *endless) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Read stops reading an endless text before the text takes more than MaxBytes, whatever the text
-// consists of.
+// Read stops reading an endless text of any kind before the text takes more than MaxBytes.
 func TestReadOfEndlessTexts(t *testing.T) {
 	serial.Test(t)
 	const bound = 4 << 20
@@ -168,7 +167,7 @@ func TestReadOfEndlessTexts(t *testing.T) {
 		"rows": "1,2,3\n", "empty rows of one field": "a\n", "long fields": strings.Repeat("7", 3000) + ",1\n",
 	} {
 		for _, header := range []string{"", "\"", "a,b,c\n", "a,y\n", "a\n"} {
-			r := &endless{text: text}
+			r := &endlessReader{text: text}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			_, err := CSV{Target: "y", Ignore: []string{"z"}, MaxBytes: bound}.Read(io.MultiReader(strings.NewReader(header), r))
@@ -181,9 +180,9 @@ func TestReadOfEndlessTexts(t *testing.T) {
 	}
 }
 
-// The error names the memory that a file needs, within a factor of 2. The estimate comes from the
-// size of the file and its first rows. If the text alone is too large, Read returns the error at
-// once.
+// From the size of a file and its first rows, Read estimates the memory that the file needs. The
+// estimate in the error is right within a factor of 2. If the text alone is too large, Read returns
+// the error at once.
 func TestBytesNeededByAFile(t *testing.T) {
 	serial.Test(t)
 	text := numbers(3000, 40)

@@ -48,8 +48,8 @@ func TestReadCSVSkipsAByteOrderMark(t *testing.T) {
 	}
 }
 
-// The separator of fields is the character that splits all lines into the same number of fields,
-// and into the most fields.
+// The separator of fields is a character that splits all lines into the same number of fields. Of
+// several such characters, it is the one with the most fields.
 func TestSeparatorOfAText(t *testing.T) {
 	wide := "y" // the first line is longer than the part in which the separator is searched
 	for k := range 10_000 {
@@ -84,7 +84,8 @@ func TestSeparatorOfAText(t *testing.T) {
 	}
 }
 
-// A text beside few numbers is a level if it is in many rows, and a mistake if it is in few.
+// In a column with few different numbers, another text is a level if it is in many rows. If it is
+// in few rows, it is a mistake.
 func TestLevelsBesideNumbers(t *testing.T) {
 	file := func(texts ...string) string { return "a,y\n4,3\n" + strings.Join(texts, ",1\n") + ",2\n" }
 	repeated := func(n int, more ...string) string {
@@ -216,8 +217,8 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-// A record that the reader of a CSV refuses, or cannot divide, gives an error of one line, with the
-// line of the file, the cause and a remedy.
+// If a record cannot be read or split into fields, the error has one line. It names the line of the
+// file, the cause and a remedy.
 func TestErrorsOfRecords(t *testing.T) {
 	pears := pears(t)
 	for name, c := range map[string]struct {

@@ -22,8 +22,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Each layout reads the dates that package time writes in this layout. The layouts of the shape of
-// such a text include the layout.
+// A date that package time writes in a layout can be read with this layout. The layout is among the
+// possible layouts of the text.
 func TestLayouts(t *testing.T) {
 	dates := []time.Time{time.Date(2025, 3, 4, 15, 7, 9, 0, time.UTC), time.Date(1999, 12, 31, 0, 0, 59, 0, time.UTC), time.Date(2024, 2, 29, 9, 30, 0, 0, time.UTC)}
 	var all []string
@@ -105,8 +105,8 @@ func TestPartsOfDates(t *testing.T) {
 	}
 }
 
-// The order of day and month is decided once for a column, and noted. The column's own dates
-// decide, or other columns, or the separator of the file.
+// The order of day and month is the same for all dates of a column, and there is a note about it.
+// It follows from the column's own dates, from other columns, or from the separator of the file.
 func TestOrderOfDayAndMonth(t *testing.T) {
 	for name, c := range map[string]struct {
 		c            CSV
@@ -206,8 +206,8 @@ func TestPipelineOfDates(t *testing.T) {
 	casetest.CheckFormsOfJSON(t, map[string]func() json.Unmarshaler{string(text): func() json.Unmarshaler { return new(Pipeline) }})
 }
 
-// FuzzCSV reads any text. If a table can be read, its features are finite. The columns that are
-// read back from JSON give the same values for the same text.
+// FuzzCSV reads any text. If Read returns a table, its features are finite. The columns are written
+// as JSON and read back, and then give the same values for the same text.
 func FuzzCSV(f *testing.F) {
 	for _, text := range []string{fruit, parcels, "d,y\n" + daily(5), "d,t,y\n3/4/25,3:04 PM,1\n,1:00 AM,2\n5/6/25,,0\n", "a;b;y\n1,5;1.000 €;yes\n2,5;3 €;no\n(1);−2;yes\n", "a,y\n1kg,1\n1g,2\nx,3\n"} {
 		f.Add(text, byte(0))
@@ -265,8 +265,8 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// Years of two digits have a note. It is to be checked if years are far in the future, as the years
-// of births before 1969 are.
+// Years of two digits have a note. If some years are far in the future, the note has to be checked.
+// For example, 44 is read as 2044, even if it is a year of birth.
 func TestYearsOfTwoDigits(t *testing.T) {
 	for name, c := range map[string]struct {
 		years []int

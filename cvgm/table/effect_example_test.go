@@ -7,8 +7,8 @@ import (
 	"cvgm/cvgm/table"
 )
 
-// The columns of a table have effects, which determine their features. Package terms adds the
-// penalties of these features.
+// An effect of a column determines the features of the column. Package terms adds a penalty for
+// these features.
 func ExampleEffect() {
 	tbl, err := table.ReadCSV(strings.NewReader("id,dose,site,gain\n1,.5,a,3\n2,1.5,b,5\n3,2,a,7\n"), "gain")
 	if err != nil {

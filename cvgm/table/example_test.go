@@ -71,8 +71,8 @@ func ExampleColumn() {
 	// heating is one of [gas oil wood] ; missing: error
 }
 
-// Amounts of money and percentages are numbers. If a column has only numbers such as 1,234, its
-// decimal sign is open. The choice is noted, and CSV.Numbers overrules it.
+// Amounts of money and percentages are numbers. In a column that has only numbers such as 1,234,
+// the comma may be a decimal sign or not. The choice has a note, and CSV.Numbers overrules it.
 func ExampleNumber() {
 	const text = "price,share,weight,y\n$9.50,12%,\"1,234\",1\n\"$1,200\",7.5%,\"2,500\",2\n"
 	for _, numbers := range []map[string]table.Number{nil, {"weight": {Decimal: ',', Unit: "kg"}}} {
@@ -323,8 +323,8 @@ func ExampleEncoder() {
 	// Output: [rooms heating=oil heating=wood] [4 1 0]
 }
 
-// A category of 1,000 levels has 999 features. For each row, at most one of them is stored. With
-// the number in another column, a row stores at most two features.
+// A column of 1,000 levels has 999 features. For each row, at most one of them is not 0 and is
+// stored. With the number in another column, a row stores at most two features.
 func Example_storedFeatures() {
 	var text strings.Builder
 	text.WriteString("size,street,price\n")
@@ -408,8 +408,8 @@ func ExamplePipeline() {
 	// [240 311] <nil>
 }
 
-// For a level that no training row has, the prediction is an error, or all features of the column
-// are 0.
+// If no training row has a level, its prediction is an error, or all features of the column are 0
+// for it.
 func ExampleUnknownRule() {
 	for _, rule := range []table.UnknownRule{table.UnknownIsError, table.UnknownIsZero} {
 		tbl, err := table.CSV{Target: "y", Unknown: rule}.Read(strings.NewReader("colour,y\nred,1\nblue,2\nred,1\n"))

@@ -18,8 +18,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// coefficientsTol bounds the rounding of a sum of a few terms, relative to the sum of their
-// absolute values.
+// coefficientsTol is the largest accepted rounding error of a sum of a few terms, divided by the
+// sum of their absolute values.
 const coefficientsTol = 1e-13
 
 // checkCoefficients compares the decisions for a table with the intercept plus the sums of features

@@ -25,9 +25,9 @@ func (l *countedFits) Fit(theta, hyper []float64) error {
 	return l.GLM.Fit(theta, hyper)
 }
 
-// No split is fitted separately if the features of a table are the same for all splits, or differ
-// only by the scaling to the training rows. The results are the same as with separate fits. A table
-// that lacks a number needs separate fits.
+// The splits of a table are fitted together if their features are the same, or differ only by
+// normalisation over the training rows. The results are the same as with separate fits. If a number
+// is missing, the splits are fitted separately.
 func TestFixedTable(t *testing.T) {
 	const tol = 1e-10 // of rounding and of the condition of the fits
 	rng := rand.New(rand.NewPCG(5, 40))

@@ -18,8 +18,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// fileOf returns a CSV of the columns a and y. Column a has the given fields in turn, in n rows. y is
-// a number.
+// fileOf returns a CSV with n rows and the columns a and y. Row i has field(i) in column a, and a
+// number in column y.
 func fileOf(n int, field func(i int) string) string {
 	var b strings.Builder
 	b.WriteString("a,y\n")
@@ -43,8 +43,8 @@ func noteOf(t *testing.T, table *Table, column string) (found Note) {
 	return found
 }
 
-// Numbers that only count the rows have a note, in any order and after rows were left out, from any
-// start. Other numbers have none, and CSV.Numeric confirms the column.
+// A column that numbers the rows has a note, from any first number, in any order, and if some rows
+// are missing. Other numbers have no note. CSV.Numeric confirms the column.
 func TestRowNumbersHaveANote(t *testing.T) {
 	order := rand.New(rand.NewPCG(1, 2)).Perm(60)
 	for name, c := range map[string]struct {
@@ -83,9 +83,9 @@ func TestRowNumbersHaveANote(t *testing.T) {
 	}
 }
 
-// A number without a unit is an error for a column of several sizes of units in which each number
-// of the training table has a unit. Otherwise it counts as the most frequent unit, with a note on the
-// training table or the table for predictions.
+// In a column with several units such as g and kg, a number for prediction without a unit is an
+// error, unless the training table has such numbers. In other cases, the number has the most
+// frequent unit. There is then a note on the table that has the number.
 func TestNumbersWithoutAUnit(t *testing.T) {
 	for name, c := range map[string]struct {
 		fields []string
@@ -152,8 +152,8 @@ func TestCaseOfUnits(t *testing.T) {
 	}
 }
 
-// A target of two numbers has a note, both if it is taken as numbers and if it is taken as classes.
-// Numbers are compared as numbers.
+// A target with two different numbers has a note, whether it is numeric or has classes. Different
+// texts of a number, such as 1 and 1.0, are the same number.
 func TestTargetOfTwoNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		c       CSV
@@ -201,8 +201,9 @@ func TestTargetOfTwoNumbers(t *testing.T) {
 	}
 }
 
-// Texts that differ by the case of letters alone are one class or one level, with a note, unless
-// CSV.Categorical names the column. The most frequent text is its name.
+// Texts that differ only in the case of letters are one level or one class, named by its most
+// frequent text. There is a note about it. If CSV.Categorical names the column, the texts are
+// different levels.
 func TestCaseOfLetters(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a,b,y\n")
@@ -248,8 +249,8 @@ func TestCaseOfLetters(t *testing.T) {
 	}
 }
 
-// Columns of digits alone may be codes, dates or identifiers. Each such choice has a note, and a
-// field that overrules it.
+// A column of digits may hold codes, dates or identifiers. There is a note about the choice, and a
+// field of CSV overrules it.
 func TestColumnsOfDigits(t *testing.T) {
 	for name, c := range map[string]struct {
 		field  func(i int) string
@@ -298,8 +299,7 @@ func TestColumnsOfDigits(t *testing.T) {
 	}
 }
 
-// The order of the rows does not decide whether digits with leading zeros of several lengths are
-// texts.
+// Digits of several lengths with leading zeros are texts, in any order of the rows.
 func TestDigitsInAnyOrder(t *testing.T) {
 	codes := []string{"012", "01234", "04567", "09999"}
 	for first := range codes {

@@ -58,8 +58,8 @@ func TestKernelEffectsOfATable(t *testing.T) {
 	}
 }
 
-// A kernel needs a row with all its numbers. The memory of its features is bounded. A number that is
-// missing where this is an error causes an error that names the column.
+// There is an error if no row has all numbers of a kernel, or if its features need too much memory.
+// If a row lacks a number whose absence is an error, the error names the column.
 func TestKernelEffectsRefuse(t *testing.T) {
 	text := "a,b,y\n1,,1\n,2,2\n3,,4\n,5,3\n"
 	effects := []Effect{{Column: "a", Kind: KernelEffect}, {Column: "b", Kind: KernelEffect}}
@@ -84,7 +84,7 @@ func TestKernelEffectsRefuse(t *testing.T) {
 	}
 }
 
-// The JSON of kernels is read with the same predictions, and checked.
+// Kernels that are read from JSON give the same predictions. The JSON is checked.
 func TestKernelsInJSON(t *testing.T) {
 	table, p := kernelsOf(t)
 	good := string(casetest.Must(json.Marshal(p))(t))

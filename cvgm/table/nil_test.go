@@ -7,7 +7,7 @@ import (
 	"cvgm/cvgm/internal/casetest"
 )
 
-// A nil in place of a required value is an ArgError and does not cause a panic.
+// If a required argument is nil, there is an ArgError and no panic.
 func TestNilIsAnArgErrorTable(t *testing.T) {
 	p := pears(t)
 	e := p.Model.Prepared.(*Encoder)

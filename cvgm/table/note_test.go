@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Each note names a field. A user who sets this field as the note tells gets a table without the
-// note, and with other values, columns or classes.
+// Each note names a field. If this field is set as the note describes, the table has no such note,
+// and has other values, columns or classes.
 func TestFieldsOfNotesOverruleThem(t *testing.T) {
 	text := func(n int, field func(i int) (a, y string)) string {
 		var b strings.Builder

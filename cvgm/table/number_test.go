@@ -91,8 +91,9 @@ func TestFormatsOfNumbers(t *testing.T) {
 	}
 }
 
-// The other columns of the file decide how numbers such as 1,234 are read in a column that has only
-// such numbers. In a file of decimal commas, they also decide for numbers such as 1.234.
+// If a column has only numbers such as 1,234, the other columns of the file determine whether the
+// comma is a decimal sign. In a file with decimal commas, the same is true of the point in numbers
+// such as 1.234.
 func TestDecimalSignOfTheFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
@@ -119,8 +120,8 @@ func TestDecimalSignOfTheFile(t *testing.T) {
 	}
 }
 
-// A choice that the file leaves open has a note. The field that the note names overrules the
-// choice.
+// If the file does not determine a choice, there is a note about it. The field that the note names
+// overrules the choice.
 func TestNotesOfNumbers(t *testing.T) {
 	many := func(field func(i int) string) string {
 		var b strings.Builder
@@ -152,8 +153,8 @@ func TestNotesOfNumbers(t *testing.T) {
 	}
 }
 
-// Texts that look like numbers with units remain levels if they are not numbers with one measure. A
-// column of many numbers with one unit and some other text is an error.
+// Texts such as 1st and 2nd, or 1kg and 2m, are levels, because their units do not measure the same
+// quantity. A column of many numbers with one unit and some other text is an error.
 func TestTextsThatAreNoNumbers(t *testing.T) {
 	for _, fields := range []string{"1st 2nd 1st 2nd", "10A 12B 10A 12B", "1kg 2m 1kg 2m", "a1 a2 a1 a2", "18-24 25-34 18-24 25-34", "A1 B2 A1 B2", "1/2 1/4 1/2 1/4"} {
 		var b strings.Builder
@@ -183,8 +184,9 @@ func TestTextsThatAreNoNumbers(t *testing.T) {
 	}
 }
 
-// The singular and the plural of a word are one unit, also in a column of few texts. Names of times
-// are units of one measure. Abbreviations that differ by an s, as m and ms do, remain two units.
+// The singular and the plural of a word are one unit, even if a column has few texts. Words such as
+// hour and day are units of time. Abbreviations that differ by an s, such as m and ms, are two
+// units.
 func TestUnitsInWords(t *testing.T) {
 	for name, c := range map[string]struct {
 		fields string
@@ -220,8 +222,8 @@ func parcelPipeline(t testing.TB) *Pipeline {
 	return pipelineOf(t, table, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
 }
 
-// A record is read by the formats of the columns, also after the pipeline was written as JSON and
-// read. A field of another format is an error, which names the column.
+// Predict reads the fields of a record in the formats of the columns, also after the pipeline was
+// written as JSON and read. A field of another format is an error, which names the column.
 func TestPipelineReadsFormats(t *testing.T) {
 	serial.Test(t)
 	p := parcelPipeline(t)
@@ -265,8 +267,8 @@ func TestPipelineReadsFormats(t *testing.T) {
 	casetest.CheckFormsOfJSON(t, map[string]func() json.Unmarshaler{string(text): func() json.Unmarshaler { return new(Pipeline) }})
 }
 
-// The format of a column does not change the column's own fit, apart from the unit. It does not
-// change the fit of other columns.
+// A table with formatted numbers, such as "1.20 kg" and "1,234", gives the same predictions as a
+// table with plain numbers.
 func TestFormatsChangeNoFit(t *testing.T) {
 	var plain, formatted strings.Builder
 	plain.WriteString("a,b,y\n")

@@ -159,8 +159,8 @@ func jointOf(t testing.TB, whole *Table, alpha float64) *OneVsRest {
 	return casetest.Must(NewJoint(jointModels(t, whole, alpha)))(t)
 }
 
-// Joint probabilities are the probabilities of the models, for any order of the classes, also after
-// JSON.
+// The joint probabilities of a row are exp(d_k)/Σ exp(d_k) for the decisions d_k of the models.
+// This holds for any order of the classes, and after a joint model was written as JSON and read.
 func TestJoint(t *testing.T) {
 	whole := readFruit(t, fruit)
 	models := jointModels(t, whole, .1)
@@ -238,9 +238,9 @@ type goldenClasses struct {
 	Classes       *OneVsRest
 }
 
-// Models of several classes from this version and earlier versions of the package give the same
-// predictions as when they were written, with the same bits. MarshalJSON writes them in the same
-// version again.
+// Models of several classes that this version or an earlier version of the package wrote give the
+// same bits as when they were written. MarshalJSON writes them in the version in which they were
+// read.
 func TestClassesOfEarlierVersions(t *testing.T) {
 	const rows = "spots,weight,colour\n1,10,red\n?,,green\n4,150,yellow\n"
 	for version := 1; version <= jointVersion; version++ {

@@ -51,8 +51,8 @@ func intervalsOf(t *testing.T, table *Table, learner func() learn.Learner, alpha
 	return p
 }
 
-// Intervals have the same bits after JSON, including the mean of each fold for missing values. A
-// pipeline without intervals and effects is written in version 2.
+// After a pipeline was written as JSON and read, its intervals have the same bits, also for missing
+// values. A pipeline without intervals and effects is written in version 2.
 func TestIntervalsAreTheSameAfterJSON(t *testing.T) {
 	net := func() learn.Learner { return new(linear.ElasticNet) }
 	plain, table := withIntervals(t, net, []float64{.01, .1})

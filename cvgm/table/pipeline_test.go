@@ -104,8 +104,8 @@ func TestPipelinePredictsFromTexts(t *testing.T) {
 	}
 }
 
-// A target in the file is read with the classes of the model. All other texts count as the class of
-// the rest.
+// If the file has the target, its text is read with the classes of the model. All other texts count
+// as the class of the rest.
 func TestPipelineReadsATargetThatIsThere(t *testing.T) {
 	p := pears(t)
 	table, err := p.Read(strings.NewReader("weight,colour,spots,kind\n1,red,1,pear\n1,red,1,plum\n1,red,1,apple\n"))
@@ -220,8 +220,8 @@ func TestTableOfTooManyLevels(t *testing.T) {
 	}
 }
 
-// A table whose values have other meanings is refused, also if its columns differ only in one level
-// of missing values.
+// A pipeline refuses a table whose values have other meanings, even if the only difference is that
+// one table has a level for missing values.
 func TestPipelineRefusesATableWithAnotherLevelOfMissing(t *testing.T) {
 	const text = "a,b,y\n1,u,1\n2,v,2\n3,u,4\n4,v,3\n"
 	whole, lacking := read(t, CSV{Missing: MissingIsMean}, text), read(t, CSV{Missing: MissingIsMean}, text+"5,,2\n")

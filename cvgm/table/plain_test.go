@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A table of numbers without missing values is not copied. Results equal the results for its values
-// without the encoder. The model replaces missing values in later rows by the mean.
+// A table of numbers without missing values is not copied. The results are the same as without the
+// encoder. In rows for predictions, the model replaces missing values by the mean.
 func TestPlainTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 36))
 	for _, columns := range []int{3, 250} {
@@ -80,8 +80,8 @@ func TestPlainTable(t *testing.T) {
 	}
 }
 
-// A CV refuses a preparer together with a feature map, also if the preparer is plain. The error
-// comes from New or Eval, not first from Final.
+// A CV refuses a preparer together with a feature map, also if the preparer is plain. New or Eval
+// returns the error, so that it does not occur only in Final.
 func TestPlainTableWithFeatures(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString("y,a,b\n")

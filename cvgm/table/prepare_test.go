@@ -81,14 +81,16 @@ func preparedConfig(t *testing.T, table *Table, edit func(*cvgm.Config)) cvgm.Co
 	return c
 }
 
-// leaky is fitted to all rows, whichever rows Fit receives. It has the leak that Config.Prepare
-// prevents.
-type leaky struct {
+// leakyPreparer is fitted to all rows, and ignores the rows that Fit receives. It therefore uses
+// validation rows, which Config.Prepare prevents.
+type leakyPreparer struct {
 	*Encoder
 	all *mat.Dense
 }
 
-func (l leaky) Fit(*mat.Dense, []float64) (cvgm.Prepared, error) { return l.Encoder.Fit(l.all, nil) }
+func (l leakyPreparer) Fit(*mat.Dense, []float64) (cvgm.Prepared, error) {
+	return l.Encoder.Fit(l.all, nil)
+}
 
 // The features of each split equal the features that are computed by hand from its training rows.
 // The comparison detects a preparer that is fitted to all rows.
@@ -129,7 +131,7 @@ func TestPrepareLearnsFromTrainingRowsOnly(t *testing.T) {
 			t.Errorf("%s: loss %v, gradient %v; by hand %v, %v", name, got, g, want, grad)
 		}
 		leak := c
-		leak.Prepare = leaky{c.Prepare.(*Encoder), c.Data.Dense()}
+		leak.Prepare = leakyPreparer{c.Prepare.(*Encoder), c.Data.Dense()}
 		if leaked, _ := evalOnce(t, leak, alpha); casetest.Near(leaked, want, 1e6*preparedTol) {
 			t.Errorf("%s: the loss of a leaky preparer is %v, by hand %v", name, leaked, want)
 		}
@@ -180,8 +182,8 @@ func TestPrepareWeighs(t *testing.T) {
 	}
 }
 
-// If only rows outside the training sets have a level, the level changes no fit and no prediction,
-// unless it is the first level.
+// A level that no training row has changes no fit and no prediction. The first level is an
+// exception.
 func TestLevelsOfOtherRowsAreNoLeak(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a,ward,y\n")
@@ -362,9 +364,8 @@ func (s spy) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	return fitted, err
 }
 
-// The derivative in the labels does not pass through the preparer. It equals the derivative with
-// features computed by hand, also if the learner treats rows as equal. The derivative in the rows
-// is refused.
+// The gradient in the labels treats the features as constant. It equals the gradient with features
+// computed by hand, also if the learner treats rows as equal. The gradient in the rows is an error.
 func TestPreparedDataGradient(t *testing.T) {
 	table := patients(t)
 	for name, edit := range map[string]func(*cvgm.Config){

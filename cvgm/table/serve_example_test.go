@@ -15,7 +15,7 @@ import (
 )
 
 // A server predicts from records. A new model replaces the old model between two requests. Each
-// request is answered with one of the two models. Text that is not a pipeline changes nothing.
+// request is answered by one of the two models. If a text is not a pipeline, the old model remains.
 type server struct {
 	pipeline atomic.Pointer[table.Pipeline]
 }
@@ -30,8 +30,8 @@ func (s *server) handler() http.Handler {
 // maxModel and maxRecord bound the bytes of a request.
 const maxModel, maxRecord = 64 << 20, 64 << 10
 
-// load makes the pipeline in the body the new model. If other people can reach the server, the
-// server must check who sends the request.
+// load replaces the model by the pipeline in the body of the request. If other people can reach the
+// server, load must check who sends the request.
 func (s *server) load(w http.ResponseWriter, r *http.Request) {
 	fresh := new(table.Pipeline)
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxModel))
@@ -112,7 +112,8 @@ func ExamplePipeline_server() {
 	// 400 cvgm: record: column "weight" holds "heavy" (not finite): put a finite number there
 }
 
-// A program contains a pipeline as a Go file. It imports nothing of this module.
+// WriteGo writes a pipeline as a Go file. A program that contains this file does not import this
+// module.
 func ExamplePipeline_WriteGo() {
 	tbl, err := table.ReadCSV(strings.NewReader(cheap), "price")
 	if err != nil {

@@ -20,13 +20,13 @@ import (
 )
 
 // drawTexts returns a CSV with a column of numbers and columns of many levels. Some numbers and
-// levels are missing. The target depends on one column of each kind. Levels from number fresh on
-// are drawn only if fresh is below levels.
-func drawTexts(rng *rand.Rand, rows, levels, fresh int) string {
+// levels are missing. The target depends on one column of each kind. Each level has a number below
+// levels and below numDrawn.
+func drawTexts(rng *rand.Rand, rows, levels, numDrawn int) string {
 	var b strings.Builder
 	b.WriteString("date,size,a,b,c,y\n")
 	for range rows {
-		level := func() int { return rng.IntN(min(levels, fresh)) }
+		level := func() int { return rng.IntN(min(levels, numDrawn)) }
 		size, a := rng.NormFloat64(), level()
 		fmt.Fprintf(&b, "%d,", 20_000+rng.IntN(300))
 		if rng.IntN(8) > 0 {
@@ -41,8 +41,8 @@ func drawTexts(rng *rand.Rand, rows, levels, fresh int) string {
 	return b.String()
 }
 
-// storedCase is a random configuration, with a table that has levels which the configuration's
-// table lacks.
+// storedCase is a random configuration, with a second table. Some levels of the second table are
+// not in the table of the configuration.
 type storedCase struct {
 	cvgm.Config
 	alpha []float64
@@ -143,7 +143,8 @@ func (f faultyStored) ApplyStored(row []float64, set func(int, float64)) error {
 	return f.set(row, set)
 }
 
-// Stored features that break the contract cause an error that names the row, and no panic.
+// If a Preparer returns stored features that violate its contract, there is an error that names the
+// row, and no panic.
 func TestFaultyStoredFeatures(t *testing.T) {
 	defer sample.SetDenseFeatures(sample.SetDenseFeatures(0))
 	c := drawStoredCase(t, 2)

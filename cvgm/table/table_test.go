@@ -296,8 +296,8 @@ func TestMeanOfPresentValuesInAnyUnit(t *testing.T) {
 	}
 }
 
-// If several values are missing, the error names the first one, by line and then by column. A line
-// that another column drops causes no error.
+// If several values are missing, the error names the first one, by line and then by column. A row
+// that is dropped because of another column causes no error.
 func TestFirstMissingValueIsNamed(t *testing.T) {
 	c := CSV{Target: "y", MissingIn: map[string]MissingRule{"c": MissingDropsRow}}
 	_, err := c.Read(strings.NewReader("a,b,c,y\n1,2,3,4\n,,,5\n1,,3,\n,2,3,6\n"))
@@ -306,8 +306,8 @@ func TestFirstMissingValueIsNamed(t *testing.T) {
 	}
 }
 
-// A target of 0 and 1 has classes, with a note, unless CSV.Numeric names the target.
-// CSV.Categorical makes classes of other numbers.
+// The numbers 0 and 1 in the target are classes, with a note, unless CSV.Numeric names the target.
+// If CSV.Categorical names the target, other numbers are classes, too.
 func TestKindOfTheTarget(t *testing.T) {
 	const text = "a,y\n1,0\n2,1\n3,0\n"
 	table := read(t, CSV{}, text)

@@ -54,14 +54,13 @@ func (g *golden) predict(t *testing.T) {
 	}
 }
 
-// The method same compares the numbers of two goldens with the function equal. It reports whether
-// all numbers are equal.
-func (g *golden) same(h *golden, equal func(a, b []float64) bool) bool {
+// sameNumbers reports whether all numbers of two goldens are equal according to the function equal.
+func (g *golden) sameNumbers(h *golden, equal func(a, b []float64) bool) bool {
 	return equal(g.Decisions, h.Decisions) && equal(g.Predictions, h.Predictions) && equal(g.Low, h.Low) && equal(g.High, h.High)
 }
 
-// currentGoldens returns pipelines. The keys are the versions in which this package writes them.
-// Together, they have all parts that a pipeline can have.
+// currentGoldens returns pipelines that together have all parts that a pipeline can have. A key is
+// the version in which the package writes the pipeline.
 func currentGoldens(t *testing.T) map[string]golden {
 	shop := func(n int, target string, unknown UnknownRule, categorical ...string) *Table {
 		const format = "%d,%02d €"
@@ -142,13 +141,13 @@ func currentGoldens(t *testing.T) map[string]golden {
 	}
 }
 
-// oldExpTol bounds the difference by rounding of kernel machines in version 1, whose decisions used
-// math.Exp.
+// oldExpTol is the largest accepted difference for kernel machines in version 1, whose decisions
+// were computed with math.Exp.
 const oldExpTol = 1e-14
 
-// Pipelines from this version and earlier versions of the package give the same predictions as when
-// they were written. The predictions have the same bits on each processor, except for kernel
-// machines in version 1. MarshalJSON writes the pipelines in the version that has their parts.
+// Pipelines that this version or an earlier version of the package wrote give the same predictions
+// as when they were written, with the same bits on each processor. Kernel machines in version 1 may
+// differ by oldExpTol. MarshalJSON chooses the version by the parts of the pipeline.
 func TestPipelinesOfEarlierVersions(t *testing.T) {
 	current := currentGoldens(t)
 	if *regenVersion {
@@ -178,13 +177,13 @@ func TestPipelinesOfEarlierVersions(t *testing.T) {
 				return slices.EqualFunc(a, b, func(a, b float64) bool { return casetest.Near(a, b, oldExpTol) })
 			}
 		}
-		if got.predict(t); !got.same(&g, equal) {
+		if got.predict(t); !got.sameNumbers(&g, equal) {
 			t.Errorf("%s: %v, %v in [%v, %v] instead of %v, %v in [%v, %v]", path, got.Decisions, got.Predictions, got.Low, got.High, g.Decisions, g.Predictions, g.Low, g.High)
 		}
 		again := casetest.Must(json.Marshal(g.Pipeline))(t)
 		back := golden{Rows: g.Rows, Pipeline: new(Pipeline)}
 		casetest.OK(t, json.Unmarshal(again, back.Pipeline))
-		if back.predict(t); !back.same(&got, hostile.SameBits) {
+		if back.predict(t); !back.sameNumbers(&got, hostile.SameBits) {
 			t.Errorf("%s: %v in [%v, %v] after the current version, not %v in [%v, %v]", path, back.Decisions, back.Low, back.High, got.Decisions, got.Low, got.High)
 		}
 		if v, ok := strings.CutPrefix(filepath.Dir(path), "testdata/version"); !ok || v != "1" && !bytes.Contains(again, []byte(`"version":`+v)) {

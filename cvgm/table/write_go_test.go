@@ -81,7 +81,7 @@ func drawField(rng *rand.Rand, column string, lacking bool) string {
 	return decimal(20 + 10*rng.NormFloat64())
 }
 
-// drawFault returns a text that training rows do not hold. Most of these texts are errors.
+// drawFault returns a text that no training row has. Most of these texts cause an error.
 func drawFault(rng *rand.Rand) string {
 	return []string{"", "violet", "$5", "-$1.5", "(3)", "12 t", "1e400", "0x1p3", "NaN", "inf", "1,5", "2023-02-30 00:00", "2019-12-31 23:59", "7%", "Null", "  8 ", "-0", "1_000", "900 lb", "RED"}[rng.IntN(20)]
 }
@@ -284,7 +284,8 @@ func (c parityCase) write(t testing.TB, pkg string) string {
 	return b.String()
 }
 
-// predictor returns Go code for a function of a row whose results are in the form of answers.
+// predictor returns the Go code of a function that has a row as argument, and returns the same
+// numbers as answers.
 func (c parityCase) predictor(pkg string) string {
 	switch {
 	case c.many != nil && (c.many.Joint || c.many.Pipelines[0].Model.LogOdds):
@@ -371,9 +372,9 @@ func main() {
 }
 `
 
-// line returns the line that parityMain prints for the given results. If the results are an error,
-// all is nil.
-func line(all []float64, class string) string {
+// outputLine returns the line that parityMain prints for the given results. If all is nil, the line
+// reports an error.
+func outputLine(all []float64, class string) string {
 	if all == nil {
 		return "error"
 	}
@@ -395,7 +396,7 @@ func writeModule(t testing.TB, cases []parityCase, dir string) {
 		if formatted, err := format.Source([]byte(code)); err != nil || string(formatted) != code {
 			t.Fatalf("%s: not formatted; error %v", c.name, err)
 		}
-		if names := unneeded(t, code); len(names) > 0 {
+		if names := unneededNames(t, code); len(names) > 0 {
 			t.Errorf("%s: nothing needs %q", c.name, names)
 		}
 		casetest.OK(t, os.MkdirAll(filepath.Join(dir, pkg), 0o755), os.WriteFile(filepath.Join(dir, pkg, "model.go"), []byte(code), 0o644))
@@ -407,9 +408,9 @@ func writeModule(t testing.TB, cases []parityCase, dir string) {
 		os.WriteFile(filepath.Join(dir, "main.go"), []byte(code), 0o644))
 }
 
-// A written file changes the exported names of package portable. The changed names are different
-// from each other. No field has the name of an exported declaration, because the change would also
-// apply to the field.
+// In a written file, the exported names of package portable are replaced by other names. These
+// names are different from each other. No field has the name of an exported declaration, because
+// the field would be renamed, too.
 func TestCarriedNamesDiffer(t *testing.T) {
 	all, _, err := portableCode()
 	casetest.OK(t, err)
@@ -449,9 +450,9 @@ func (emptyPackages) Import(name string) (*types.Package, error) {
 	return p, nil
 }
 
-// unneeded returns the names of declarations and imports of a Go file that no exported function,
-// constant or variable needs.
-func unneeded(t testing.TB, code string) (names []string) {
+// unneededNames returns the names of the declarations and imports of a Go file that no exported
+// function, constant or variable needs.
+func unneededNames(t testing.TB, code string) (names []string) {
 	t.Helper()
 	set := token.NewFileSet()
 	file := casetest.Must(parser.ParseFile(set, "", code, 0))(t)
@@ -519,7 +520,8 @@ func unneeded(t testing.TB, code string) (names []string) {
 	return slices.Sorted(slices.Values(slices.AppendSeq(names, maps.Keys(imports))))
 }
 
-// Of all declarations that files may contain, unneeded finds one that no exported name needs.
+// In the code of all declarations, Logistic is renamed to logistic, so that no exported name needs
+// it. unneededNames finds it.
 func TestUnneededCodeIsFound(t *testing.T) {
 	all, imports, err := portableCode()
 	casetest.OK(t, err)
@@ -530,7 +532,7 @@ func TestUnneededCodeIsFound(t *testing.T) {
 	for _, d := range all {
 		code += string(d.text) + "\n"
 	}
-	if names := unneeded(t, strings.Replace(code, "func Logistic", "func logistic", 1)); !slices.Contains(names, "logistic") || slices.Contains(names, "Exp") {
+	if names := unneededNames(t, strings.Replace(code, "func Logistic", "func logistic", 1)); !slices.Contains(names, "logistic") || slices.Contains(names, "Exp") {
 		t.Errorf("of all code nothing needs %q", names)
 	}
 }
@@ -569,7 +571,7 @@ func TestWrittenGoPredictsTheSameBits(t *testing.T) {
 		if all != nil {
 			good[k]++
 		}
-		want = append(want, line(all, class))
+		want = append(want, outputLine(all, class))
 		casetest.OK(t, json.NewEncoder(&questions).Encode(struct {
 			Model int
 			Row   map[string]string
@@ -599,8 +601,8 @@ func TestWrittenGoPredictsTheSameBits(t *testing.T) {
 	t.Logf("%d rows, %v of them no errors", len(want), good)
 }
 
-// The function of package portable that is written to Go files predicts the same bits as the
-// pipeline. The code for the sums in the pipeline is different.
+// Package portable has its own code for predictions, which WriteGo writes to Go files. It returns
+// the same bits as the pipeline.
 func TestPortableModelsPredictTheSameBits(t *testing.T) {
 	cases := parityCases(t)
 	rng := rand.New(rand.NewPCG(10, 1))
@@ -653,7 +655,8 @@ func (nought) Predict(_ *qpdiff.Workspace, dst []float64, _ *mat.Dense) error {
 	return nil
 }
 
-// A file of the package main is built with the file that has the function main, and names it.
+// A written file of package main can be built together with the file that has the function main. A
+// comment in the file mentions this other file.
 func TestWriteGoInAProgram(t *testing.T) {
 	dir := t.TempDir()
 	var code bytes.Buffer
