@@ -24,8 +24,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// For any learner, a Tuner with too few bytes returns the error. A Tuner with enough bytes returns
-// the same numbers as a Tuner without a bound.
+// For any learner, a Tuner whose MaxBytes is too small returns an error. A Tuner whose MaxBytes
+// suffices returns the same numbers as a Tuner without a bound.
 func TestMaxBytes(t *testing.T) {
 	for _, l := range []learn.Learner{nil, &linear.ElasticNet{Groups: linear.PerFeature(3)}, &linear.Huber{Intercept: true}, &linear.Logistic{}, &linear.SparseLogistic{}, &margin.SVM{},
 		&kernel.SVM{}, &kernel.Ridge{Intercept: true}} {
@@ -57,8 +57,8 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// An outer fold needs two CVs at the same time. If the two alone need too much memory, the result
-// has no nested estimate.
+// An outer fold needs two CVs at the same time. If they need more than MaxBytes together, the
+// result has no nested estimate.
 func TestMaxBytesOfOuterFolds(t *testing.T) {
 	d := casetest.Regression(3, 400, 10)
 	tuner := Tuner{Folds: 2, OuterFolds: 20, MaxEvals: 4} // of 380 rows each, and one fit to all of these
@@ -73,8 +73,8 @@ func TestMaxBytesOfOuterFolds(t *testing.T) {
 	if k := slices.IndexFunc(got.Warnings, func(w Warning) bool { return w.Kind == NoRisk }); k < 0 || !strings.Contains(got.Warnings[k].Text, "MaxBytes") {
 		t.Errorf("the warnings are %v", got.Warnings)
 	}
-	// The search has returned its memory before the nested estimate. So the smallest bound that
-	// allows an estimate is below the memory of both together.
+	// The memory of the search is free again before the nested estimate begins. An estimate is
+	// therefore possible with less memory than both need together.
 	tuner.MaxBytes = 2 * want.Config.Bytes()
 	if got, err = tuner.Tune(t.Context(), d); err != nil || got.Risk == nil {
 		t.Errorf("without an estimate for twice the memory of the search: %v", err)
@@ -96,7 +96,8 @@ func TestMaxBytesIsRefused(t *testing.T) {
 	}
 }
 
-// Tune holds no more memory than it counts for the search, including the encoder of the table.
+// Tune holds at most the memory that it counts for the search. This includes the encoder of the
+// table.
 func TestBytesHeldByTune(t *testing.T) {
 	serial.Test(t)
 	var text strings.Builder
@@ -158,38 +159,38 @@ func TestWorkingSetsBeyondMaxBytes(t *testing.T) {
 	}
 }
 
-// greedy is a learner that needs too much memory for a given number of examples, at some
-// hyperparameters.
-type greedy struct {
+// greedyLearner is an elastic net that needs too much memory for a given number of examples, at the
+// hyperparameters for which At returns true.
+type greedyLearner struct {
 	linear.ElasticNet
 	Examples int
 	At       func(l1 float64) bool
 	n        int
 }
 
-func (l *greedy) New() learn.Learner { return &greedy{Examples: l.Examples, At: l.At} }
+func (l *greedyLearner) New() learn.Learner { return &greedyLearner{Examples: l.Examples, At: l.At} }
 
-func (l *greedy) Load(d learn.Data) error {
+func (l *greedyLearner) Load(d learn.Data) error {
 	l.n = len(d.Y)
 	return l.ElasticNet.Load(d)
 }
 
-func (l *greedy) Fit(theta, hyper []float64) error {
+func (l *greedyLearner) Fit(theta, hyper []float64) error {
 	if l.n == l.Examples && l.At(hyper[0]) {
 		return qpdiff.ErrTooLarge
 	}
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// There may be too little memory for the model, or for a model of the nested estimate. This is an
-// error or a warning. Tune neither takes another point instead, nor gives the defaults an infinite
-// risk.
+// If the memory does not suffice for the model, Tune returns an error. If it does not suffice for a
+// model of the nested estimate, there is a warning. Tune does not use another point instead, and
+// does not treat the defaults as failed.
 func TestTooLittleMemoryAfterTheSearch(t *testing.T) {
 	const lowest, usual = .02, .3 // of λ1, and its default
 	d := casetest.Regression(3, 40, 3)
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: usual, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
 	tune := func(examples int, at func(l1 float64) bool) (*Tuned, error) {
-		return Tuner{Learner: &greedy{Examples: examples, At: at}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: 4}.Tune(t.Context(), d)
+		return Tuner{Learner: &greedyLearner{Examples: examples, At: at}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: 4}.Tune(t.Context(), d)
 	}
 	want, err := tune(0, nil)
 	casetest.OK(t, err)

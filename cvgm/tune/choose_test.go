@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// overfitted returns data with random labels. The data have fewer rows than a least squares fit
-// needs.
+// overfitted returns 30 rows of 20 features, with labels that do not depend on the features. A fit
+// follows the noise of the labels.
 func overfitted() (Tuner, learn.Data) {
 	src := synth.NewStream(7, "overfitted")
 	d := learn.Data{X: mat.NewDense(30, 20, nil), Y: make([]float64, 30)}
@@ -34,8 +34,8 @@ func overfitted() (Tuner, learn.Data) {
 }
 
 // If the CV loss of a model is above the CV loss of a constant prediction, the constant prediction
-// replaces the model. The result then also has the winner of the search. With KeepWinner, the model
-// stays. The warning comes first.
+// replaces the model. The result then also has the winner of the search, and its first warning is
+// about this. With KeepWinner, the model is kept.
 func TestTuneTakesTheConstant(t *testing.T) {
 	tuner, d := overfitted()
 	for _, outer := range []int{0, -1} {
@@ -59,7 +59,7 @@ func TestTuneTakesTheConstant(t *testing.T) {
 		predicted := make([]float64, len(d.Y))
 		casetest.OK(t, model.Predict(predicted, d.X))
 		p := predicted[3]
-		if math.Abs(p-mean) > sums || math.Abs(loss-tuned.Loss) > sums || math.Abs(tuned.StandardError-math.Sqrt(squares)) > sums {
+		if math.Abs(p-mean) > sumTol || math.Abs(loss-tuned.Loss) > sumTol || math.Abs(tuned.StandardError-math.Sqrt(squares)) > sumTol {
 			t.Errorf("predicts %v, the mean is %v; loss %v ± %v, want %v ± %v", p, mean, tuned.Loss, tuned.StandardError, loss, math.Sqrt(squares))
 		}
 		if outer == 0 && math.Abs(tuned.Risk.Selected.Mean-tuned.Risk.Constant.Mean) > .05*tuned.Risk.Constant.Mean {
@@ -74,7 +74,7 @@ func TestTuneTakesTheConstant(t *testing.T) {
 	}
 }
 
-// A constant model for a table has a pipeline. The pipeline predicts the larger class.
+// If a table has no better model than a constant, its pipeline predicts the larger class.
 func TestTuneTakesTheConstantOfClasses(t *testing.T) {
 	src := synth.NewStream(5, "classes")
 	text := "x,level,kind\n"
@@ -147,14 +147,15 @@ func TestTuneChoice(t *testing.T) {
 	}
 }
 
-// The default model has the same bits as in its CV loss. If its fit fails, the winner remains.
+// If the defaults replace the winner, the CV loss is DefaultLoss. If the fit of the defaults fails,
+// the winner remains.
 func TestTuneTakesTheDefault(t *testing.T) {
 	w := begun(t, Tuner{OuterFolds: -1}, houses(40))
 	tuned := casetest.Must(w.run())(t)
 	worse := assess.Comparison{With: defaultName, Percent: Estimate{Mean: 3, Low: 1, High: 5}}
 	tuned.Risk = &Risk{Comparisons: []assess.Comparison{worse}}
 	casetest.OK(t, w.chooseModel())
-	if tuned.Choice != ChoseDefault || !slices.Equal(tuned.Model.Hyper, tuned.DefaultHyper) || math.Abs(tuned.Loss-tuned.DefaultLoss) > sums*tuned.Loss || !strings.HasPrefix(tuned.Verdict(), "Use the default hyperparameters") {
+	if tuned.Choice != ChoseDefault || !slices.Equal(tuned.Model.Hyper, tuned.DefaultHyper) || math.Abs(tuned.Loss-tuned.DefaultLoss) > sumTol*tuned.Loss || !strings.HasPrefix(tuned.Verdict(), "Use the default hyperparameters") {
 		t.Errorf("%v", tuned)
 	}
 	if tuned.Winner.Loss >= tuned.Loss || tuned.Winner.Model == tuned.Model || slices.Equal(tuned.Winner.Hyper, tuned.Hyper) {

@@ -21,9 +21,9 @@ var (
 	coverageChosen = flag.Bool("chosen", false, "draw the sets of the simulation from the populations on which the rules were chosen, not from those that judge them")
 )
 
-// covered holds the results of the simulation for one data set. Risks and widths are in units of
-// the constant prediction's risk on fresh rows.
-type covered struct {
+// coverageResult holds the results of the simulation for one data set. Risks and widths are in
+// units of the constant prediction's risk on fresh rows.
+type coverageResult struct {
 	drawnSet
 	holds, plainHolds, allHold     bool    // the final model's risk, and both differences together
 	width, plainWidth              float64 // of the intervals of the risk
@@ -32,9 +32,9 @@ type covered struct {
 	unwarned                       bool    // without a warning, a loss or an estimate is above the same number of the constant or of the default
 }
 
-// The function cover tunes a model on the data of s. It then compares the nested estimate with the
-// loss on the fresh rows of s.
-func cover(t *testing.T, s drawnSet) (*covered, error) {
+// judgeCoverage tunes a model on the data of s. It then compares the nested estimate with the loss
+// on the fresh rows of s.
+func judgeCoverage(t *testing.T, s drawnSet) (*coverageResult, error) {
 	s.tuner.KeepWinner = true
 	tuned, err := s.tuner.Tune(t.Context(), s.data)
 	if err != nil || tuned.Risk == nil {
@@ -78,7 +78,7 @@ func cover(t *testing.T, s drawnSet) (*covered, error) {
 	unit := risks[ofConstant]
 	toDefault, toConstant := risks[ofTuning]-risks[ofDefault], risks[ofTuning]-unit
 	above := tuned.Loss > tuned.ConstantLoss*(1+1e-6) || byConstant.Percent.Mean > 1e-6 || byDefault.Percent.Mean > 1e-6
-	return &covered{
+	return &coverageResult{
 		drawnSet: s, holds: in(r.Tuned, risks[ofTuning]), plainHolds: math.Abs(mean-risks[ofTuning]) <= plain,
 		allHold: in(byConstant.Percent, 100*toConstant/unit) && in(byDefault.Percent, 100*toDefault/unit),
 		width:   (r.Tuned.High - r.Tuned.Low) / unit, plainWidth: 2 * plain / unit, gain: -toConstant / unit,
@@ -87,13 +87,13 @@ func cover(t *testing.T, s drawnSet) (*covered, error) {
 	}, nil
 }
 
-// coverer returns a function that calls cover for a data set, and the list of the results. The
-// function may be called for several sets at the same time.
-func coverer(t *testing.T) (judge func(drawnSet) error, found *[]*covered) {
+// collectCoverage returns two things: a function that calls judgeCoverage for a data set, and the
+// list of the results. Several goroutines may call the function at the same time.
+func collectCoverage(t *testing.T) (judge func(drawnSet) error, found *[]*coverageResult) {
 	var mu sync.Mutex
-	found = new([]*covered)
+	found = new([]*coverageResult)
 	return func(s drawnSet) error {
-		c, err := cover(t, s)
+		c, err := judgeCoverage(t, s)
 		if err == nil && c != nil {
 			mu.Lock()
 			defer mu.Unlock()
@@ -104,7 +104,7 @@ func coverer(t *testing.T) (judge func(drawnSet) error, found *[]*covered) {
 }
 
 // shareOf counts a property among some sets.
-func shareOf(all []*covered, among, property func(*covered) bool) (count, of int) {
+func shareOf(all []*coverageResult, among, property func(*coverageResult) bool) (count, of int) {
 	for _, c := range all {
 		if among(c) {
 			if of++; property(c) {
@@ -115,9 +115,9 @@ func shareOf(all []*covered, among, property func(*covered) bool) (count, of int
 	return count, of
 }
 
-// The test is about sets of 500 rows or more on which the tuned model gains at least a fifth: its
-// loss on fresh rows is so much lower than the loss of the constant. On 90 % of these sets, the
-// model is called better. 480 sets (-coverage) take more than 90 minutes of processor time.
+// The test uses sets of 500 rows or more on which the tuned model has a fifth less loss than the
+// constant, or still less, on fresh rows. On 90 % of these sets, the comparison decides that the
+// model is better. 480 sets (-coverage) take more than 90 minutes of processor time.
 func TestGainsOfAFifthAreSeen(t *testing.T) {
 	casetest.Trial(t)
 	const fifth, least = .2, .9
@@ -125,10 +125,10 @@ func TestGainsOfAFifthAreSeen(t *testing.T) {
 	if sets == 0 {
 		sets, fresh = len(faintOn), 4000
 	}
-	judge, found := coverer(t)
+	judge, found := collectCoverage(t)
 	casetest.OK(t, qpdiff.ForEach(workersFor(t, *coverageSets == 0), sets, func(k int) error { return judge(drawSetOf(faintOn, trialLearners, 500, k, fresh)) }))
 	all := *found
-	seen, of := shareOf(all, func(c *covered) bool { return c.gain >= fifth }, func(c *covered) bool { return c.better })
+	seen, of := shareOf(all, func(c *coverageResult) bool { return c.gain >= fifth }, func(c *coverageResult) bool { return c.better })
 	t.Logf("better than the constant on %d of %d sets with a gain of a fifth", seen, of)
 	if of < len(all)/3 || float64(seen) < least*float64(of) {
 		t.Errorf("%d of %d gains are seen, on %d sets", seen, of, len(all))
@@ -137,8 +137,8 @@ func TestGainsOfAFifthAreSeen(t *testing.T) {
 
 // onDrawnSets calls the function judge for data sets from populations. The function selection
 // selects the populations from checkedOn or chosenOn. The flag -coverage is the number of sets,
-// with 20,000 fresh rows each. Without the flag, there are fewer sets, and all have the first
-// learner. Each population then has setsEach sets with freshRows fresh rows.
+// with 20,000 fresh rows each. Without the flag, each population has setsEach sets with freshRows
+// fresh rows, and all sets have the first learner.
 func onDrawnSets(t *testing.T, selection func([]population) []population, setsEach, freshRows int, judge func(s drawnSet) error) {
 	t.Helper()
 	from, sets := selection(checkedOn), *coverageSets
@@ -164,34 +164,34 @@ func onDrawnSets(t *testing.T, selection func([]population) []population, setsEa
 	}))
 }
 
-// The populations are populations on which no rule was chosen. The intervals contain the estimated
-// quantities as often as their level requires. Gains are detected. If labels and features are
-// independent, no gains are detected. The test also lists the margins. 480 sets take about 15
-// minutes of processor time.
+// No rule was chosen on these populations. The intervals contain the estimated quantities as often
+// as their level requires. Gains are detected, except if labels and features are independent. The
+// test also logs the coverage for each population and each learner. 480 sets take about 15 minutes
+// of processor time.
 func TestNestedEstimateCovers(t *testing.T) {
 	casetest.Trial(t)
-	judge, found := coverer(t)
+	judge, found := collectCoverage(t)
 	onDrawnSets(t, slices.Clone, 2, 4000, judge)
 	all := *found
-	any := func(*covered) bool { return true }
+	any := func(*coverageResult) bool { return true }
 	var width, plain float64
 	for _, c := range all {
 		width += c.width / float64(len(all))
 		plain += c.plainWidth / float64(len(all))
 	}
-	holds, n := shareOf(all, any, func(c *covered) bool { return c.holds })
-	plainHolds, _ := shareOf(all, any, func(c *covered) bool { return c.plainHolds })
-	joint, _ := shareOf(all, any, func(c *covered) bool { return c.allHold })
-	byChance, chances := shareOf(all, func(c *covered) bool { return c.chance }, func(c *covered) bool { return c.better })
-	large, larges := shareOf(all, func(c *covered) bool { return c.gain >= .5 && len(c.data.Y) >= 100 }, func(c *covered) bool { return c.better })
-	falsely, better := shareOf(all, func(c *covered) bool { return c.betterDefault }, func(c *covered) bool { return c.falsely })
-	unwarned, _ := shareOf(all, any, func(c *covered) bool { return c.unwarned })
+	holds, n := shareOf(all, any, func(c *coverageResult) bool { return c.holds })
+	plainHolds, _ := shareOf(all, any, func(c *coverageResult) bool { return c.plainHolds })
+	joint, _ := shareOf(all, any, func(c *coverageResult) bool { return c.allHold })
+	byChance, chances := shareOf(all, func(c *coverageResult) bool { return c.chance }, func(c *coverageResult) bool { return c.better })
+	large, larges := shareOf(all, func(c *coverageResult) bool { return c.gain >= .5 && len(c.data.Y) >= 100 }, func(c *coverageResult) bool { return c.better })
+	falsely, better := shareOf(all, func(c *coverageResult) bool { return c.betterDefault }, func(c *coverageResult) bool { return c.falsely })
+	unwarned, _ := shareOf(all, any, func(c *coverageResult) bool { return c.unwarned })
 	t.Logf("%d sets: %.3f of the intervals hold the final model's risk (%.3f of ± 1.96 standard errors), with the mean width %.3f (%.3f) of the constant's risk; %.3f of the pairs of differences; better than the constant on %d of %d with a gain of half and 100 rows, and on %d of %d by chance; better than the default on %d, falsely on %d; %d unwarned",
 		n, float64(holds)/float64(n), float64(plainHolds)/float64(n), width, plain, float64(joint)/float64(n), large, larges, byChance, chances, better, falsely, unwarned)
-	for _, margin := range []func(*covered) string{
-		func(c *covered) string { return c.name },
-		func(c *covered) string { return c.learner },
-		func(c *covered) string {
+	for _, margin := range []func(*coverageResult) string{
+		func(c *coverageResult) string { return c.name },
+		func(c *coverageResult) string { return c.learner },
+		func(c *coverageResult) string {
 			return fmt.Sprintf("%d rows and more", []int{50, 100}[min(len(c.data.Y)/100, 1)])
 		},
 	} {
@@ -200,7 +200,7 @@ func TestNestedEstimateCovers(t *testing.T) {
 			names[margin(c)] = true
 		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
-			count, of := shareOf(all, func(c *covered) bool { return margin(c) == name }, func(c *covered) bool { return c.holds })
+			count, of := shareOf(all, func(c *coverageResult) bool { return margin(c) == name }, func(c *coverageResult) bool { return c.holds })
 			t.Logf("%-20s %.3f of %d", name, float64(count)/float64(of), of)
 		}
 	}

@@ -72,7 +72,7 @@ func ExampleTuner_intervals() {
 }
 
 // The example orders the columns of a file by importance. The importance of a column is the
-// increase of the out-of-fold loss if the column's values are exchanged between rows.
+// increase of the out-of-fold loss after the column's values were exchanged between rows.
 func ExampleTuned_Importance() {
 	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
 	if err != nil {

@@ -58,13 +58,13 @@ func equalRisks(a, b *Risk) bool {
 	return a.Tuned == b.Tuned && a.Default == b.Default && a.Constant == b.Constant && a.Rival == b.Rival && slices.Equal(a.Comparisons, b.Comparisons)
 }
 
-// In some units of the labels, squares of losses overflow or underflow. In these units, the
-// interval is the same.
+// The interval of the risk does not depend on the unit of the labels, even if squares of losses
+// overflow or underflow in this unit.
 func TestTuneRiskIsFreeOfUnits(t *testing.T) {
-	// The constant near is a share of the constant prediction's risk. Because of rounding, searches
-	// end at different points, within 1e-4 of the CV loss. Searches do not minimise the risk, so it
-	// differs more at these points.
-	const near = 1e-2
+	// riskTol is the largest accepted difference, in units of the constant prediction's risk.
+	// Because of rounding, searches end at points whose CV losses differ by up to 1e-4. The risks
+	// of these points differ more, because searches do not minimise the risk.
+	const riskTol = 1e-2
 	d := houses(40)
 	want := mustTune(t, Tuner{OuterFolds: 3}, d).Risk
 	for _, exponent := range []int{-450, -330, 330, 450} {
@@ -73,19 +73,19 @@ func TestTuneRiskIsFreeOfUnits(t *testing.T) {
 			other.Y[i] = math.Ldexp(d.Y[i], exponent)
 		}
 		got := mustTune(t, Tuner{OuterFolds: 3}, other).Risk
-		if low := math.Ldexp(got.Tuned.Low, -2*exponent); !(math.Abs(low-want.Tuned.Low) <= near*want.Constant.Mean) {
+		if low := math.Ldexp(got.Tuned.Low, -2*exponent); !(math.Abs(low-want.Tuned.Low) <= riskTol*want.Constant.Mean) {
 			t.Errorf("labels times 2^%d: risk %v, want %v in units", exponent, got.Tuned, want.Tuned)
 		}
 		for k, c := range want.Comparisons {
-			if g := got.Comparisons[k]; g.With != c.With || !(math.Abs(g.Percent.Low-c.Percent.Low) <= 100*near) || !(math.Abs(g.Shown-c.Shown) <= 100*near) {
+			if g := got.Comparisons[k]; g.With != c.With || !(math.Abs(g.Percent.Low-c.Percent.Low) <= 100*riskTol) || !(math.Abs(g.Shown-c.Shown) <= 100*riskTol) {
 				t.Errorf("labels times 2^%d: %v, want %v", exponent, g, c)
 			}
 		}
 	}
 }
 
-// The constant prediction with the lowest loss is found in two hard cases: the loss has kinks at
-// the points of the bisection, or it has no slope.
+// Tune finds the constant prediction with the lowest loss in two hard cases: the loss has kinks at
+// the points of the bisection, or its slope is 0 everywhere.
 func TestTuneConstantPrediction(t *testing.T) {
 	for _, test := range []struct {
 		loss cvgm.Loss
@@ -198,8 +198,8 @@ func TestTunePathIsFreeOfUnits(t *testing.T) {
 	}
 }
 
-// Loss has the same bits as the loss of a new CV. This is also true of learners whose warm starts
-// lead to other rounding errors.
+// Tuned.Loss has the same bits as the loss of a new CV, even if a warm start of the learner leads
+// to other rounding errors.
 func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
 	for _, learner := range []learn.Learner{&linear.Logistic{Intercept: linear.UnpenalisedIntercept}, &linear.SparseLogistic{Intercept: true}, &margin.SVM{}, &kernel.SVM{Intercept: true}} {
 		for n := 20; n < 40; n += 3 {
@@ -212,8 +212,8 @@ func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
 	}
 }
 
-// If the solution is not unique at a penalty of 0, the attempt to set the penalty to 0 does not
-// count as a failed fit.
+// Tune tries to set a penalty to 0. If the solution is then not unique, this does not count as a
+// failed fit.
 func TestTuneTriesZerosWithoutWarning(t *testing.T) {
 	d := houses(40)
 	for i := range d.Y {
@@ -265,7 +265,7 @@ type embedding struct{ linear.ElasticNet }
 
 func (*embedding) New() learn.Learner { return &embedding{} }
 
-// A prototype that has loaded data gives the same bits as a prototype that has not.
+// If Tuner.Learner has loaded data, the results have the same bits as with a new learner.
 func TestTuneLoadedPrototype(t *testing.T) {
 	d := houses(30)
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
@@ -279,17 +279,17 @@ func TestTuneLoadedPrototype(t *testing.T) {
 	}
 }
 
-// The type picky is a learner whose fits fail if the first hyperparameter is above Most.
-type picky struct {
+// pickyLearner is an elastic net whose fits fail if the first hyperparameter is above Most.
+type pickyLearner struct {
 	linear.ElasticNet
 	Most float64
 }
 
-func (l *picky) New() learn.Learner { return &picky{Most: l.Most} }
+func (l *pickyLearner) New() learn.Learner { return &pickyLearner{Most: l.Most} }
 
-func (*picky) Convention() learn.Convention { return learn.Convention{} }
+func (*pickyLearner) Convention() learn.Convention { return learn.Convention{} }
 
-func (l *picky) Fit(theta, hyper []float64) error {
+func (l *pickyLearner) Fit(theta, hyper []float64) error {
 	if hyper[0] > l.Most {
 		return errors.New("too high")
 	}
@@ -300,7 +300,7 @@ func (l *picky) Fit(theta, hyper []float64) error {
 // exists.
 func TestTuneFailingDefault(t *testing.T) {
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
-	tuned := mustTune(t, Tuner{Learner: &picky{Most: .1}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: 3}, houses(30))
+	tuned := mustTune(t, Tuner{Learner: &pickyLearner{Most: .1}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: 3}, houses(30))
 	if slices.Contains(tuned.kinds(), NoImprovement) || !slices.Contains(tuned.kinds(), FailedFits) || !math.IsInf(tuned.DefaultLoss, 1) {
 		t.Errorf("default %v, warnings %v", tuned.DefaultLoss, tuned.Warnings)
 	}
@@ -419,8 +419,8 @@ func TestTuneOuterFoldsInTheOrderOfTime(t *testing.T) {
 	}
 }
 
-// In some units of the data, squares or bounds overflow or underflow. The error names these data,
-// because in such a unit no search finds anything.
+// If squares or bounds overflow or underflow in the unit of the data, no search is possible. The
+// error names the data.
 func TestTuneRefusesFarUnits(t *testing.T) {
 	scaled := func(d learn.Data, x, y int) learn.Data {
 		d = learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
@@ -457,7 +457,8 @@ func (l evals) Eval(p, y float64) (float64, float64) {
 	return l.LogisticLoss.Eval(p, y)
 }
 
-// After the end of ctx, no remaining work grows with the number of examples faster than one fit.
+// After the end of ctx, the remaining work grows with the number of examples no faster than the
+// work of one fit.
 func TestTuneEndsSoonAfterCancel(t *testing.T) {
 	const n = 3000
 	d, loss := twoClasses(n, 2), evals{count: new(atomic.Int64)}
@@ -477,25 +478,25 @@ func TestTuneEndsSoonAfterCancel(t *testing.T) {
 	}
 }
 
-// fragile is a learner that fails at hyperparameters above .1 in two cases: if there are more than
-// Most examples, and if there is no warm start.
-type fragile struct {
+// fragileLearner is an elastic net. If its first hyperparameter is above .1, a fit fails in two
+// cases: with more than Most examples, and without a warm start.
+type fragileLearner struct {
 	linear.ElasticNet
 	Most int
 	n    int
 	warm bool
 }
 
-func (l *fragile) New() learn.Learner { return &fragile{Most: l.Most} }
+func (l *fragileLearner) New() learn.Learner { return &fragileLearner{Most: l.Most} }
 
-func (l *fragile) Load(d learn.Data) error {
+func (l *fragileLearner) Load(d learn.Data) error {
 	l.n, l.warm = len(d.Y), false
 	return l.ElasticNet.Load(d)
 }
 
-func (l *fragile) Reset() { l.warm = false }
+func (l *fragileLearner) Reset() { l.warm = false }
 
-func (l *fragile) Fit(theta, hyper []float64) error {
+func (l *fragileLearner) Fit(theta, hyper []float64) error {
 	if hyper[0] > .1 && (l.n > l.Most || !l.warm) {
 		return errors.New("too fragile")
 	}
@@ -503,8 +504,8 @@ func (l *fragile) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// A learner may fail at the lowest point on all data, or without a warm start. The model is then
-// the model of the next best point. The same is true in the outer folds.
+// The fit to all data, or a fit without a warm start, may fail at the point with the lowest CV
+// loss. Tune then uses the point with the next higher CV loss. The same is true in the outer folds.
 func TestTuneSettlesForTheNextPoint(t *testing.T) {
 	d := houses(40)
 	for i := range d.Y {
@@ -516,7 +517,7 @@ func TestTuneSettlesForTheNextPoint(t *testing.T) {
 		t.Fatalf("the lowest point is %v", free.Hyper)
 	}
 	for _, most := range []int{30, 36, 1000} { // of outer training, of inner training
-		tuned := mustTune(t, Tuner{Learner: &fragile{Most: most}, Hyper: hyper, Loss: cvgm.SquaredError{}, KeepWinner: true, Repeats: 1}, d)
+		tuned := mustTune(t, Tuner{Learner: &fragileLearner{Most: most}, Hyper: hyper, Loss: cvgm.SquaredError{}, KeepWinner: true, Repeats: 1}, d)
 		lowest := math.Inf(1)
 		for _, step := range tuned.Path {
 			if step.Hyper[0] <= .1 {
@@ -549,7 +550,7 @@ func TestTuneFixedInLetters(t *testing.T) {
 	}
 }
 
-// A matrix that is neither dense nor sparse is copied. This does not depend on its size.
+// A matrix that is neither dense nor sparse is copied, whatever its size is.
 func TestTuneOtherMatrix(t *testing.T) {
 	for _, size := range [][2]int{{3999, 2}, {4000, 2}, {50, 201}} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -567,8 +568,8 @@ func TestTuneOtherMatrix(t *testing.T) {
 	}
 }
 
-// A feature that is constant up to rounding gives no information by its rounding errors. So it does
-// not change the default of λ2, even if the learner reads the rows in place.
+// A feature that is constant up to rounding does not change the moments of the features, from which
+// the default of λ2 follows. This holds even if the learner reads the rows in place.
 func TestMomentsBesideConstantFeature(t *testing.T) {
 	for _, rows := range []int{3999, 4000} {
 		d := casetest.Regression(1, rows, 2)

@@ -28,9 +28,8 @@ func importanceTable(t *testing.T, unit float64) *table.Table {
 	return casetest.Must(table.CSV{Target: "y"}.Read(strings.NewReader(b.String())))(t)
 }
 
-// In a linear model, let a feature have the variance v and the weight w. The exchange of its values
-// then costs 2w²v. The importances of the columns of the file are near these numbers. Units change
-// nothing.
+// If a feature of a linear model has the variance v and the weight w, an exchange of its values
+// increases the loss by 2w²v. The importances of the columns are near these numbers, in any unit.
 func TestImportance(t *testing.T) {
 	var before []Importance
 	for _, unit := range []float64{1, 1e6} {
@@ -68,8 +67,9 @@ func TestImportance(t *testing.T) {
 }
 
 // The values of a group are exchanged together. A group of one column has the importance of this
-// column. If the target is a sum of independent parts, the importances of the parts add up. A copy
-// of a column shares the importance of the column, unless both are exchanged together.
+// column. If the target is a sum of independent parts, the importance of a group is the sum of the
+// importances of its parts. A column and its copy have a higher importance together than one of
+// them.
 func TestImportanceOfGroups(t *testing.T) {
 	tuned := casetest.Must(Tuner{OuterFolds: -1}.TuneTable(t.Context(), importanceTable(t, 1)))(t)
 	single := map[string]Importance{}

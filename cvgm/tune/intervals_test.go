@@ -41,8 +41,8 @@ func intervalsOn(some []population) []population {
 	}})
 }
 
-// thirds holds shares of fresh labels that lie in their intervals, for each third of the
-// predictions.
+// thirds holds, for each third of the predictions, the share of fresh labels that lie in their
+// intervals.
 type thirds [3]float64
 
 func (h thirds) mean() float64 { return (h[0] + h[1] + h[2]) / 3 }
@@ -96,10 +96,10 @@ func judgeIntervals(t *testing.T, s drawnSet) (one intervalSet, err error) {
 	return one, err
 }
 
-// On populations on which nothing was chosen, intervals of the level .9 contain 88 to 94 of 100
-// labels. This is true in each third of the predictions, even if noise grows with the prediction.
-// Intervals with one spread for all predictions fail there. 480 sets (-coverage) take about 10
-// minutes of processor time.
+// The populations were not used to choose the method. Intervals of the level .9 contain 88 to 94 of
+// 100 labels, in each third of the predictions, even if noise grows with the prediction. Intervals
+// with one spread for all predictions do not reach this in each third. 480 sets (-coverage) take
+// about 10 minutes of processor time.
 func TestIntervalsCover(t *testing.T) {
 	casetest.Trial(t)
 	const least, most, betweenSets = .88, .94, .05 // the last is the standard deviation over sets
@@ -138,8 +138,9 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// The labels of a group's rows are near each other. The intervals nevertheless contain the labels
-// of new groups, because groups stay together, and because a group counts as one row.
+// The labels of the rows of a group are near each other. The intervals nevertheless contain the
+// labels of new groups as often as required, because no fold divides a group, and a group counts as
+// one row.
 func TestIntervalsOfGroups(t *testing.T) {
 	casetest.Trial(t)
 	serial.Test(t)
@@ -192,8 +193,8 @@ func TestIntervalsOfGroups(t *testing.T) {
 	}
 }
 
-// The intervals belong to the same choice as Model: to the tuned models, to the defaults, or to
-// constant predictions.
+// The intervals are for the predictions of Model, whether it is the tuned model, the default model
+// or a constant.
 func TestIntervalsAreOfTheModel(t *testing.T) {
 	tuner, d := overfitted()
 	tuner.Intervals = true
@@ -212,7 +213,7 @@ func TestIntervalsAreOfTheModel(t *testing.T) {
 	if low, high, err = kept.Intervals.Predict(d.X, .8); err != nil || low[0] == low[1] || high[0] == high[1] {
 		t.Errorf("of the winner: [%v, %v], %v", low[:2], high[:2], err)
 	}
-	// If the field Intervals is false, Tune returns no intervals. All its other results are the
+	// If the field Intervals is false, Tune returns no intervals. All its other results have the
 	// same bits as with intervals.
 	tuner.Intervals = false
 	without := mustTune(t, tuner, d)
@@ -239,7 +240,7 @@ func TestIntervalsOfWeights(t *testing.T) {
 	count := map[bool]int{}
 	for _, f := range p.Folds {
 		for _, w := range f.Weights {
-			if math.Abs(w-2./75) > sums && math.Abs(w-1./75) > sums {
+			if math.Abs(w-2./75) > sumTol && math.Abs(w-1./75) > sumTol {
 				t.Errorf("weight %v", w)
 			}
 			count[w > 1.5/75]++

@@ -85,9 +85,9 @@ func oneHotClasses(rows, columns, levels int) learn.Data {
 	return d
 }
 
-// strongest returns the smallest λ1 at which all coefficients of the elastic net of d are 0. For
-// classes, it returns this λ1 for the sparse logistic regression.
-func strongest(d learn.Data, classes bool) (most float64) {
+// zeroPenalty returns the smallest λ1 at which all coefficients are 0: of an elastic net, or of a
+// sparse logistic regression if classes is true.
+func zeroPenalty(d learn.Data, classes bool) (most float64) {
 	rows, n := d.X.Dims()
 	for j := range n {
 		sum := 0.0
@@ -106,8 +106,8 @@ func strongest(d learn.Data, classes bool) (most float64) {
 // most verifiedResidual. Rounding leaves about 1e-14, and conjugate gradients leave 1e-12.
 const verifiedResidual = 1e-11
 
-// reportVerified reports the number of fits that are verified at the last point. It also reports
-// the largest residual, in units of rounding. The argument splits is the number of all fits.
+// reportVerified reports how many of the fits at the last point are verified, and the largest
+// residual divided by 2⁻⁵². The argument splits is the number of all fits.
 func reportVerified(b *testing.B, splits int, residual float64, err error) {
 	b.Helper()
 	if err != nil {
@@ -178,7 +178,7 @@ func BenchmarkLargeCV(b *testing.B) {
 			_, classes := c.loss.(cvgm.LogisticLoss)
 			d := largeData(c.rows, c.n, classes)
 			if c.share > 0 {
-				c.hyper[0] = c.share * strongest(d, classes)
+				c.hyper[0] = c.share * zeroPenalty(d, classes)
 			}
 			splits, err := cvgm.KFold(synth.NewStream(1, "folds"), c.rows, 5)
 			grad := make([]float64, len(c.hyper))

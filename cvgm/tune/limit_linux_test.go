@@ -24,9 +24,9 @@ import (
 // limitVariable holds the MaxBytes of a process that TestWithinALimit starts.
 const limitVariable = "CVGM_TEST_MAXBYTES"
 
-// TestWithinALimit starts this test again, in a process that may use 4 GB of addresses. If a table
-// or a learner needs more, there is an error. Otherwise there is a model. Without a bound on the
-// memory, Go ends the process.
+// TestWithinALimit starts itself in a process that may use 4 GB of addresses. If a table or a
+// learner needs more memory, there is an error, and otherwise a model. Without MaxBytes, Go would
+// end the process.
 func TestWithinALimit(t *testing.T) {
 	if most := os.Getenv(limitVariable); most != "" {
 		var bytes int64
@@ -81,15 +81,14 @@ func withinALimit(t *testing.T, most int64) {
 // wideVariable is set in the process that TestWideWithinALimit starts.
 const wideVariable = "CVGM_TEST_WIDE"
 
-// wideMost bounds the largest memory of the process of TestWideWithinALimit, in bytes. The process
-// holds about 300 to 380 MB. The bound leaves room for garbage collections at other times. It
-// leaves no room for a useless vector of all features in each split, or for lists that grow entry
-// by entry.
-const wideMost = 430e6
+// widePeakBytes is the largest accepted memory of the process of TestWideWithinALimit. The process
+// needs 300 to 380 MB, depending on the times of garbage collections. With an unnecessary vector of
+// all features in each split, or with lists that grow entry by entry, it would exceed this bound.
+const widePeakBytes = 430e6
 
 // TestWideWithinALimit tunes a table of 12 rows and 100,000 columns, in a process that may use 4 GB
-// of addresses. It checks the largest memory that the process ever had. At those points of the
-// search at which λ1 is 0, every feature is in the model.
+// of addresses. It checks the largest memory that the process had at any time. If λ1 is 0 at a
+// point of the search, all features are in the model there.
 func TestWideWithinALimit(t *testing.T) {
 	if path := os.Getenv(wideVariable); path != "" {
 		data := casetest.Must(table.CSV{Target: "y"}.ReadFile(path))(t)
@@ -107,7 +106,7 @@ func TestWideWithinALimit(t *testing.T) {
 	if err != nil || !strings.Contains(string(out), "PASS") {
 		t.Fatalf("the process ends with %v: %.4000s", err, out)
 	}
-	if most := 1024 * command.ProcessState.SysUsage().(*syscall.Rusage).Maxrss; most > wideMost {
+	if most := 1024 * command.ProcessState.SysUsage().(*syscall.Rusage).Maxrss; most > widePeakBytes {
 		t.Errorf("the process held %d bytes", most)
 	}
 }
@@ -118,7 +117,7 @@ const levelsVariable = "CVGM_TEST_LEVELS"
 
 // TestLevelsWithinALimit tunes a table of 6 columns with 1500 levels each. Each copy of its 9000
 // features for 20 000 rows would take 1.4 GB. The process may use 2 GB of addresses, and Go itself
-// takes 1.3 GB of them. With fewer bytes there is an error, and also with dense rows.
+// takes 1.3 GB of them. With a smaller MaxBytes, or with dense rows, there is an error.
 func TestLevelsWithinALimit(t *testing.T) {
 	if os.Getenv(levelsVariable) != "" {
 		levelsWithinALimit(t)

@@ -59,9 +59,9 @@ func (s drawnSet) knownLowest(t *testing.T, splits []cvgm.Split, points, starts 
 	return r.bestStep.Loss, r.tryZeros()
 }
 
-// searched describes a search on a data set. The excess is the loss at the end of the search minus
-// the lowest known loss, as a share of the constant prediction's loss.
-type searched struct{ excess, evaluations float64 }
+// searchResult is the result of a search on a data set. The excess is the loss at the end of the
+// search minus the lowest known loss, divided by the constant prediction's loss.
+type searchResult struct{ excess, evaluations float64 }
 
 // Searches end near the lowest known CV loss, even if the loss has hundreds of narrow valleys. 300
 // sets of all learners (-lowest) take about 15 minutes of processor time.
@@ -82,7 +82,7 @@ func TestSearchesFindTheLowest(t *testing.T) {
 		from = slices.DeleteFunc(slices.Clone(from), func(p population) bool { return len(learners[p.classes]) == 0 })
 	}
 	var mu sync.Mutex
-	found := map[string][]searched{}
+	found := map[string][]searchResult{}
 	casetest.OK(t, qpdiff.ForEach(workersFor(t, *lowestSets == 0), sets, func(k int) error {
 		s := drawSetOf(from, learners, 50, 20_000+k, 1)
 		s.tuner.OuterFolds, s.tuner.KeepWinner = -1, true
@@ -96,7 +96,7 @@ func TestSearchesFindTheLowest(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		one := searched{max(0, tuned.Loss-lowest) / tuned.ConstantLoss, float64(len(tuned.Path))}
+		one := searchResult{max(0, tuned.Loss-lowest) / tuned.ConstantLoss, float64(len(tuned.Path))}
 		found[s.learner] = append(found[s.learner], one)
 		if one.excess > nearLowest {
 			t.Logf("set %d, %s, %s: %.2g above the lowest", k, s.name, s.learner, one.excess)

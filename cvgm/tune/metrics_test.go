@@ -11,11 +11,11 @@ import (
 	"cvgm/qpdiff/linear/margin"
 )
 
-// sums bounds the relative difference of sums in another order.
-const sums = 1e-9
+// sumTol is the largest accepted relative difference between sumTol in different orders.
+const sumTol = 1e-9
 
-// The metrics judge the predictions of the outer folds. The squared error is the risk of a
-// regression, and the log loss is the risk of a logistic regression.
+// The metrics are computed from the predictions of the outer folds. The squared error is the risk
+// of a regression, and the log loss is the risk of a logistic regression.
 func TestTuneMetrics(t *testing.T) {
 	d := houses(60)
 	tuned := mustTune(t, Tuner{Repeats: 1}, d)
@@ -23,7 +23,7 @@ func TestTuneMetrics(t *testing.T) {
 	if r.Classes != nil || r.Regression == nil {
 		t.Fatalf("%+v", r)
 	}
-	if m := r.Regression; math.Abs(m.RMSE*m.RMSE-r.Tuned.Mean) > sums*r.Tuned.Mean || !(m.MAE < m.RMSE) || !(m.R2 > .5 && m.R2 < 1) {
+	if m := r.Regression; math.Abs(m.RMSE*m.RMSE-r.Tuned.Mean) > sumTol*r.Tuned.Mean || !(m.MAE < m.RMSE) || !(m.R2 > .5 && m.R2 < 1) {
 		t.Errorf("%v at a risk of %v", m, r.Tuned)
 	}
 	if !strings.Contains(tuned.String(), "R² 0.") {
@@ -43,7 +43,7 @@ func TestTuneMetrics(t *testing.T) {
 		if m == nil || r.Regression != nil || (m.Probabilities != nil) != test.odds {
 			t.Fatalf("%s: %+v", test.name, r)
 		}
-		if test.name == "logistic" && math.Abs(m.Probabilities.LogLoss-r.Tuned.Mean) > sums*r.Tuned.Mean {
+		if test.name == "logistic" && math.Abs(m.Probabilities.LogLoss-r.Tuned.Mean) > sumTol*r.Tuned.Mean {
 			t.Errorf("log loss %v at a risk of %v", m.Probabilities, r.Tuned)
 		}
 		if c := m.Confusion; c[0][0]+c[0][1]+c[1][0]+c[1][1] != 60 || !(m.AUC > .7) || !(m.Accuracy > .65) {

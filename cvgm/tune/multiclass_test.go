@@ -23,9 +23,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// kinds returns a table with two columns of numbers, a column of levels, and a target of three
-// classes. The class shifts the first column. This shift is the signal.
-func kinds(t *testing.T, rows int, shift float64, class func(i int) int) *table.Table {
+// classTable returns a table with two columns of numbers, a column of levels, and a target of three
+// classes. In class k, the mean of the first column is k·shift.
+func classTable(t *testing.T, rows int, shift float64, class func(i int) int) *table.Table {
 	t.Helper()
 	src := synth.NewStream(11, "kinds")
 	text := "a,b,level,kind\n"
@@ -39,10 +39,10 @@ func kinds(t *testing.T, rows int, shift float64, class func(i int) int) *table.
 func byThrees(i int) int { return i % 3 }
 
 // The test has one model of all classes. Its CV loss is the lowest loss on a grid. The estimate of
-// its risk is the mean of −log p, for the out-of-fold probability p of a row's own class. The risk
-// of the constant is the same mean for the shares of the classes.
+// its risk is the mean of −log p, where p is the out-of-fold probability of a row's own class. For
+// the risk of the constant, p is the share of this class.
 func TestTuneClassesJointly(t *testing.T) {
-	tbl := kinds(t, 60, 1.5, func(i int) int { return max(0, i%4-1) }) // shares ½, ¼, ¼
+	tbl := classTable(t, 60, 1.5, func(i int) int { return max(0, i%4-1) }) // shares ½, ¼, ¼
 	tuned := casetest.Must(Tuner{Repeats: 1}.TuneClasses(t.Context(), tbl))(t)
 	one := tuned.Joint
 	if one == nil || tuned.Tuned != nil || one.Model != nil || one.Pipeline != nil || len(one.ClassModels) != 3 || one.Choice != ChoseWinner {
@@ -59,7 +59,7 @@ func TestTuneClassesJointly(t *testing.T) {
 	if train := casetest.Must(cvgm.ClassRisk(one.ClassModels, cvgm.LogisticLoss{}, one.Config.Data))(t); train != one.TrainLoss {
 		t.Errorf("training loss %v, want %v", one.TrainLoss, train)
 	}
-	if got, want := one.Risk.Tuned.Mean, tuned.Metrics.Probabilities.LogLoss; !casetest.Near(got, want, sums) {
+	if got, want := one.Risk.Tuned.Mean, tuned.Metrics.Probabilities.LogLoss; !casetest.Near(got, want, sumTol) {
 		t.Errorf("the estimated risk is %v, and the log loss of the same predictions %v", got, want)
 	}
 	for i, p := range one.Risk.OutOfFoldClasses[0] {
@@ -78,7 +78,7 @@ func TestTuneClassesJointly(t *testing.T) {
 			constant -= math.Log(shares[int(tbl.Y[i])]) / float64(len(s.Val)*len(one.Splits))
 		}
 	}
-	if !casetest.Near(one.ConstantLoss, constant, sums) {
+	if !casetest.Near(one.ConstantLoss, constant, sumTol) {
 		t.Errorf("constant loss %v, want %v", one.ConstantLoss, constant)
 	}
 	for j, s := range one.Splits { // folds by class
@@ -105,15 +105,15 @@ func TestTuneClassesJointly(t *testing.T) {
 	}
 }
 
-// For several classes, the mean of a group is the shares of the classes in a level, with one
-// additional row that has the shares of all rows. The shares for the four rows of the level u are
-// computed by hand.
+// For several classes, the prediction for a level consists of the shares of the classes in this
+// level. They are computed with one additional row, whose classes are the shares over all rows. The
+// shares of a level of four rows are computed by hand.
 func TestMeansOfGroupsOfClasses(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(8, 1, []float64{0, 0, 0, 0, 1, 1, 1, 1}), Y: []float64{0, 0, 1, 2, 1, 1, 2, 2}}
 	w := &tuning{c: cvgm.Config{Data: d, Loss: cvgm.LogisticLoss{}}, outputs: 3}
 	got := w.meansOf(0, cvgm.Split{Train: []int{0, 1, 2, 3, 4, 5, 6, 7}, Val: []int{0, 2, 7}})
 	for at, share := range []float64{(2 + 2./8) / 5, (1 + 3./8) / 5, (2 + 3./8) / 5} {
-		if want := math.Log(share / (1 - share)); !casetest.Near(got[at], want, sums) {
+		if want := math.Log(share / (1 - share)); !casetest.Near(got[at], want, sumTol) {
 			t.Errorf("%d: log odds %v, want %v", at, got[at], want)
 		}
 	}
@@ -121,14 +121,14 @@ func TestMeansOfGroupsOfClasses(t *testing.T) {
 
 // If the features have no information, the model predicts the shares of the classes.
 func TestTuneClassesTakesTheConstant(t *testing.T) {
-	tbl := kinds(t, 45, 0, byThrees)
+	tbl := classTable(t, 45, 0, byThrees)
 	tuned := casetest.Must(Tuner{Fixed: map[string]float64{"λ[0]": 1e-4}, Repeats: 1}.TuneClasses(t.Context(), tbl))(t)
 	if tuned.Joint.Choice != ChoseConstant || tuned.Joint.Winner.ClassModels == nil {
 		t.Fatalf("%v", tuned)
 	}
 	p := casetest.Must(casetest.Must(tuned.Pipeline())(t).Probability(tbl))(t)
 	for k := range 3 {
-		if !casetest.Near(p.At(4, k), 1./3, sums) {
+		if !casetest.Near(p.At(4, k), 1./3, sumTol) {
 			t.Errorf("probability %v of class %d", p.At(4, k), k)
 		}
 	}
@@ -137,10 +137,10 @@ func TestTuneClassesTakesTheConstant(t *testing.T) {
 	}
 }
 
-// A learner of two classes is tuned for each class against all others. The metrics judge the class
-// with the largest out-of-fold decision.
+// A learner of two classes is tuned for each class against all other classes. The metrics are
+// computed for the class with the largest out-of-fold decision.
 func TestTuneClassesOneByOne(t *testing.T) {
-	tbl := kinds(t, 45, 1.5, byThrees)
+	tbl := classTable(t, 45, 1.5, byThrees)
 	tuned := casetest.Must(Tuner{Learner: &kernel.SVM{Intercept: true}, Repeats: 1, MaxEvals: 12, OuterFolds: 2}.TuneClasses(t.Context(), tbl))(t)
 	if tuned.Joint != nil || len(tuned.Tuned) != 3 || tuned.Metrics == nil || tuned.Metrics.Probabilities != nil {
 		t.Fatalf("%v", tuned)
@@ -157,7 +157,7 @@ func TestTuneClassesOneByOne(t *testing.T) {
 			right++
 		}
 	}
-	if !casetest.Near(tuned.Metrics.Accuracy, right/45, sums) || !strings.HasPrefix(tuned.String(), "predicted classes of the outer folds: accuracy") {
+	if !casetest.Near(tuned.Metrics.Accuracy, right/45, sumTol) || !strings.HasPrefix(tuned.String(), "predicted classes of the outer folds: accuracy") {
 		t.Errorf("%v, want the accuracy %v", tuned, right/45)
 	}
 	odds := casetest.Must(Tuner{Learner: &linear.Logistic{Intercept: linear.UnpenalisedIntercept}, Repeats: 1, OuterFolds: 2}.TuneClasses(t.Context(), tbl))(t)
@@ -172,12 +172,12 @@ func TestTuneClassesOneByOne(t *testing.T) {
 		}
 		loss -= math.Log(own/sum) / 45
 	}
-	if !casetest.Near(odds.Metrics.Probabilities.LogLoss, loss, sums) {
+	if !casetest.Near(odds.Metrics.Probabilities.LogLoss, loss, sumTol) {
 		t.Errorf("log loss %v, want %v", odds.Metrics.Probabilities.LogLoss, loss)
 	}
 }
 
-// If a joint model needs too much work, the default is a model for each class.
+// If a joint model of all classes takes too long, the default is one model for each class.
 func TestTuneClassesOfManyWeights(t *testing.T) {
 	const features = 135 // 2 · 136 = 272 weights are above the cube root of jointWork, and 270 weights are below it
 	text := "kind"
@@ -206,8 +206,8 @@ func TestTuneClassesOfManyWeights(t *testing.T) {
 
 // Classes that cannot be learned are errors that name them.
 func TestTuneClassesRefuses(t *testing.T) {
-	tbl := kinds(t, 30, 1, byThrees)
-	lone := kinds(t, 30, 1, func(i int) int {
+	tbl := classTable(t, 30, 1, byThrees)
+	lone := classTable(t, 30, 1, func(i int) int {
 		if i == 7 {
 			return 2
 		}
@@ -274,7 +274,7 @@ func (l *ownClasses) New() learn.Learner {
 // If the learner has no number of classes, Tune uses the number of the table. The learner itself
 // does not change.
 func TestTuneClassesSetsTheirNumber(t *testing.T) {
-	tbl := kinds(t, 30, 1, func(i int) int { return i % 3 })
+	tbl := classTable(t, 30, 1, func(i int) int { return i % 3 })
 	for _, l := range []learn.ClassLearner{&penalised.Multinomial{Intercept: true}, &ownClasses{penalised.Multinomial{Intercept: true}}} {
 		tuned, err := Tuner{Learner: l, OuterFolds: -1, MaxEvals: 2}.TuneClasses(t.Context(), tbl)
 		if err != nil || len(tuned.Classes) != 3 || tuned.Joint == nil || l.Outputs() != 0 {
@@ -287,7 +287,7 @@ func TestTuneClassesSetsTheirNumber(t *testing.T) {
 // both. Data without a table, and balanced classes, are tuned, too.
 func TestTuneRareClasses(t *testing.T) {
 	for _, rare := range []int{2, 3} {
-		tbl := kinds(t, 30, 1, func(i int) int {
+		tbl := classTable(t, 30, 1, func(i int) int {
 			if i < rare {
 				return 2
 			}

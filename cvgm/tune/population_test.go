@@ -24,7 +24,7 @@ type population struct {
 }
 
 // The rules of the nested estimate were chosen on the populations chosenOn. The rules are checked
-// on the populations checkedOn. The two lists share no generator.
+// on the populations checkedOn. No population is in both lists.
 var (
 	chosenOn = []population{
 		{"linear", false, false, linearSet(func(_ *synth.Stream, _ []float64, e float64) float64 { return e })},
@@ -110,8 +110,8 @@ var (
 	}
 )
 
-// faintOn holds populations with much noise. On them, the best model is about a fifth to a half
-// better than the constant.
+// faintOn holds populations with much noise. On them, the loss of the best model is lower than the
+// loss of the constant by about a fifth to a half.
 var faintOn = []population{
 	{"faint line", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
 		theta, noise := normals(src, n), 1+src.Float64()
@@ -173,8 +173,8 @@ func correlated(src *synth.Stream, n int, rho float64) []float64 {
 	return x
 }
 
-// linearSet draws labels y = θᵀx + noise. The function shape makes the noise, and may use the row
-// x.
+// linearSet draws labels y = θᵀx + noise. The noise of a row x is a random multiple of shape(src,
+// x, e), where e is a standard normal number.
 func linearSet(shape func(src *synth.Stream, x []float64, e float64) float64) func(*synth.Stream, int) func() ([]float64, float64) {
 	return func(src *synth.Stream, n int) func() ([]float64, float64) {
 		theta, noise := normals(src, n), math.Pow(10, src.Float64()-.7)
@@ -224,12 +224,12 @@ func drawSet(from []population, k, fresh int) drawnSet {
 	return drawSetOf(from, trialLearners, 50, k, fresh)
 }
 
-// drawSetOf is drawSet with other learners, and with another number of rows: from least to four
-// times least. Each learner is used with each population in turn.
-func drawSetOf(from []population, of map[bool][]namedLearner, least, k, fresh int) drawnSet {
+// drawSetOf is drawSet with other learners and numbers of rows. There are minRows to 4·minRows
+// rows. The sets have all pairs of a population and a learner in turn.
+func drawSetOf(from []population, of map[bool][]namedLearner, minRows, k, fresh int) drawnSet {
 	src := synth.NewStream(uint64(k), from[0].name)
 	p := from[k%len(from)]
-	rows, n := int(float64(least)*math.Pow(4, src.Float64())), int(5*math.Pow(4, src.Float64()))
+	rows, n := int(float64(minRows)*math.Pow(4, src.Float64())), int(5*math.Pow(4, src.Float64()))
 	row := p.set(src, n)
 	draw := func(rows int) learn.Data {
 		var x []float64

@@ -17,7 +17,8 @@ import (
 	"cvgm/synth"
 )
 
-// The number of repeats depends only on the number of folds and on the number of the search's fits.
+// By default, the number of repeats follows from the number of folds, the number of the search's
+// fits and the size of the table.
 func TestTuneRepeats(t *testing.T) {
 	w := begun(t, Tuner{}, houses(40))
 	for _, test := range []struct{ fits, folds, want int }{{1, 5, 10}, {140, 5, 10}, {141, 5, 9}, {700, 5, 2}, {701, 5, 1}, {1e6, 5, 1}, {100, 40, 1}, {1, 0, 1}} {
@@ -61,9 +62,9 @@ type ownNet struct{ linear.ElasticNet }
 
 func (*ownNet) New() learn.Learner { return new(ownNet) }
 
-// Tuning is compared with a ridge. If the learner itself is a ridge, tuning is compared with the
-// means of groups, or with nothing if there are no groups. The ridge is fitted to the rows of the
-// data. It is better than a learner with a useless penalty.
+// The tuned model is compared with a ridge. If the learner itself is a ridge, it is compared with
+// the means of groups instead, if there are groups. The test has a learner with a useless penalty,
+// and the ridge is better than this learner.
 func TestTuneRival(t *testing.T) {
 	d := houses(60)
 	for _, test := range []struct {
@@ -93,8 +94,8 @@ func TestTuneRival(t *testing.T) {
 	}
 }
 
-// The means of groups belong to the levels of the column that affects the target. One added example
-// draws each mean towards the mean of all rows.
+// The groups are the levels of the column that affects the target. To each group, one example is
+// added whose label is the mean of all rows.
 func TestTuneGroupMeans(t *testing.T) {
 	src := synth.NewStream(2, "levels")
 	text := "size,other,level,price\n"
@@ -118,14 +119,13 @@ func TestTuneGroupMeans(t *testing.T) {
 	// mean 18/11.
 	got := w.meansOf(0, cvgm.Split{Train: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, Val: []int{0, 3, 11}})
 	for k, want := range []float64{(9 + 18./11) / 4, (9 + 18./11) / 9, 18. / 11} {
-		if math.Abs(got[k]-want) > sums*want {
+		if math.Abs(got[k]-want) > sumTol*want {
 			t.Errorf("mean %d is %v, want %v", k, got[k], want)
 		}
 	}
 }
 
-// The verdict names the model to use. The description begins with the verdict. The comparisons
-// follow.
+// The verdict names the model to use. The description consists of the verdict and the comparisons.
 func TestTunedVerdict(t *testing.T) {
 	tuned := mustTune(t, Tuner{Repeats: 1}, houses(60))
 	if !strings.HasPrefix(tuned.String(), "Use the tuned model: it is better than a constant prediction") || !strings.Contains(tuned.String(), "better than a constant prediction by") {

@@ -39,8 +39,8 @@ var (
 // keptRows is the folder of tables. The numbers of README come from these tables.
 const keptRows = "testdata/tune_trials"
 
-// A trialTable holds rows. The keys of the map rows are the numbers of the data sets. The last cell
-// of each row is the hash of the sources that made the row.
+// A trialTable holds a row for each data set. The keys of the map rows are the numbers of the data
+// sets. The last cell of each row is the hash of the sources that computed the row.
 type trialTable struct {
 	columns []string
 	rows    map[int][]string
@@ -50,10 +50,9 @@ func (tr tuneTrial) table() *trialTable {
 	return &trialTable{slices.Concat([]string{"set", "trait", "N", "n"}, tr.columns, []string{"source"}), map[int][]string{}}
 }
 
-// rowSource returns a hash of the sources that make rows of the given size. These sources are the
-// Go files of this package, of the packages of this module that it imports, and of the trials,
-// without comments and layout. The file go.mod, with the versions of all other modules, is another
-// source.
+// rowSource returns a hash of the sources that compute rows of the given size: the Go files of this
+// package and of all packages of this module that it needs, trial_test.go, and go.mod with the
+// versions of other modules. Comments and layout of the Go files do not change the hash.
 func rowSource(size trialSize) (string, error) {
 	if size == smallTrial {
 		return smallSource()
@@ -134,9 +133,8 @@ func hashTokens(h io.Writer, text []byte) {
 	}
 }
 
-// workersFor returns the number of workers of a trial. A trial of few sets has one worker, and the
-// race detector skips it. For any other trial, the result is 0, which stands for one worker per
-// processor.
+// workersFor returns the number of workers of a trial: 1 for a trial of few sets, which is skipped
+// under the race detector, and otherwise 0, which stands for one worker per processor.
 func workersFor(t *testing.T, few bool) int {
 	t.Helper()
 	if !few {
@@ -146,8 +144,8 @@ func workersFor(t *testing.T, few bool) int {
 	return 1
 }
 
-// runTrial makes a table of *tuneSets rows. If there is a folder for tables, the table is in the
-// file of the trial's name.
+// runTrial returns a table of *tuneSets rows. If there is a folder for tables, it reads earlier
+// rows from the file tr.file in this folder, and writes the table to it.
 func runTrial(t *testing.T, tr tuneTrial, workers int) *trialTable {
 	size := smallTrial
 	if *tuneSets > 30 {
@@ -257,14 +255,14 @@ func (t *trialTable) name(k int) string {
 	return fmt.Sprintf("%d %s N=%s n=%s", k, t.text(k, "trait"), t.text(k, "N"), t.text(k, "n"))
 }
 
-// otherRounding bounds differences between the numbers of a row on two processors. If the
+// processorTol is the largest accepted difference between losses of a row on two processors. If the
 // processors round differently, searches end at different points within their tolerance. The unit
-// is the constant prediction's CV loss, or the number itself if the number is larger. Counts,
-// places and results of comparisons are not compared in this case.
-const otherRounding = 1e-3
+// is the constant prediction's CV loss, or the kept number if this number is larger.
+const processorTol = 1e-3
 
-// differences compares a row that is computed again with the kept row. It lists the cells that
-// differ. With another rounding, it compares only the numbers.
+// differences compares a row that is computed again with the kept row. It returns a text for each
+// cell that differs. If exact is false, losses may differ by processorTol, and counts, places and
+// results of comparisons are not compared.
 func (t *trialTable) differences(kept, now []string, exact bool) []string {
 	var all []string
 	for i, column := range t.columns[:len(t.columns)-1] {
@@ -272,7 +270,7 @@ func (t *trialTable) differences(kept, now []string, exact bool) []string {
 		if estimate := strings.HasPrefix(column, "risk") || strings.HasPrefix(column, "difference"); !exact && (column == "excess" || estimate && !strings.HasSuffix(column, "held")) {
 			a, errA := strconv.ParseFloat(kept[i], 64)
 			b, errB := strconv.ParseFloat(now[i], 64)
-			same = errA == nil && errB == nil && math.Abs(a-b) <= otherRounding*max(1, math.Abs(a))
+			same = errA == nil && errB == nil && math.Abs(a-b) <= processorTol*max(1, math.Abs(a))
 		} else if !exact && i >= 4 {
 			same = true
 		}
@@ -283,8 +281,8 @@ func (t *trialTable) differences(kept, now []string, exact bool) []string {
 	return all
 }
 
-// The present sources make the same rows as the kept rows. The test computes some sets again, which
-// -choice chooses.
+// The test computes some of the kept rows again with the present sources, and compares them. The
+// seed -choice determines these rows.
 func TestTuneRowsAgain(t *testing.T) {
 	if *tuneAgain == 0 {
 		t.Skip("-again computes kept rows again")
@@ -326,8 +324,8 @@ func TestTuneRowsDiffer(t *testing.T) {
 	}{
 		{9, "bbb", 0, 0}, // other sources alone are no difference
 		{4, "0.00011", 1, 0},
-		{4, fmt.Sprint(.0001 + .9*otherRounding), 1, 0},
-		{4, fmt.Sprint(.0001 + 1.1*otherRounding), 1, 1},
+		{4, fmt.Sprint(.0001 + .9*processorTol), 1, 0},
+		{4, fmt.Sprint(.0001 + 1.1*processorTol), 1, 1},
 		{4, "NaN", 1, 1},
 		{5, "53", 1, 0},
 		{8, "budget", 1, 0},
@@ -341,7 +339,7 @@ func TestTuneRowsDiffer(t *testing.T) {
 	}
 }
 
-// A row is stale if code that made it has changed. Otherwise it is not stale.
+// The hash of the sources changes if and only if the code that computes a row changes.
 func TestTuneRowsGoStale(t *testing.T) {
 	root := t.TempDir()
 	hash := func() string {
@@ -385,7 +383,7 @@ func TestTuneRowsGoStale(t *testing.T) {
 	}
 }
 
-// A trial takes those kept rows that the present sources made. It computes all other rows.
+// A trial keeps the rows that the present sources computed, and computes all other rows.
 func TestTuneRowsOfOtherSourcesAreComputed(t *testing.T) {
 	serial.Test(t)
 	defer func(sets int, report string) { *tuneSets, *tuneReport = sets, report }(*tuneSets, *tuneReport)
@@ -402,8 +400,8 @@ func TestTuneRowsOfOtherSourcesAreComputed(t *testing.T) {
 	}
 }
 
-// Random search and exhaustive search together find a lowest CV loss. Tune ends near this loss,
-// with far fewer evaluations.
+// Tune ends near the lowest CV loss that random search and exhaustive search find, with far fewer
+// evaluations.
 func TestTuneFindsTheMinimum(t *testing.T) {
 	table := runTrial(t, findsTrial, 0) // also for the race detector, which the other trials do without
 	var far []string
@@ -428,8 +426,8 @@ func TestTuneFindsTheMinimum(t *testing.T) {
 // difference between this risk and the risk of the defaults.
 func TestTuneRiskIntervals(t *testing.T) { judgeRisks(t, risksTrial) }
 
-// The same is true if labels and features are independent. Few tuned models are then called lower
-// than the default and the constant prediction.
+// The same is true if labels and features are independent. The comparisons then decide for few
+// tuned models that they are better than the defaults or the constant prediction.
 func TestTuneRiskShuffled(t *testing.T) {
 	table := judgeRisks(t, shuffledTrial)
 	if improved := table.count("verdict", "tuned is lower than default"); 20*improved > *tuneSets {

@@ -37,14 +37,14 @@ type penaltyKind struct {
 
 const penaltyFeatures, freshPenaltyRows = 20, 1000
 
-// In the kinds whose numbers of rows differ, 4 penalties have a lower test loss than one on at least this
-// share of the sets if the groups differ. Otherwise the mean test loss rises at most by this share of a
-// constant prediction's CV loss.
+// The bounds are for the kinds whose sets have different numbers of rows. If the groups differ, 4
+// penalties have a lower test loss than one on at least the share leastLower of the sets. The mean
+// test loss rises by at most mostHigher times a constant prediction's CV loss.
 const leastLower, mostHigher = .8, .02
 
-// In the first kinds, half of the groups have effects. In the other kinds, all features are alike.
-// In these kinds, separate penalties that are not judged raise the test loss: 20 penalties by 5 to
-// 20 %, and 4 penalties by 1 to 15 %.
+// In some kinds, half of the groups have effects. In the other kinds, all features are alike.
+// There, separate penalties would raise the test loss if they were always used: 20 penalties by 5
+// to 20 %, and 4 penalties by 1 to 15 %.
 var penaltyKinds = []penaltyKind{
 	{"half of the groups", 50, 0, 10, false, false, 8, .99, 1.03},
 	{"half of the groups, more rows", 150, 0, 10, false, false, 0, .97, 1},
@@ -170,8 +170,9 @@ func warned(t *Tuned, kind WarningKind) bool {
 }
 
 // Penalties with a common factor keep the ratios of their defaults, and count as one
-// hyperparameter. Separate penalties are also judged with groups, with the user's splits, and with
-// splits in the order of time. If each fold is one group, they are not judged.
+// hyperparameter. Separate penalties are also compared with a common factor if there are groups,
+// the user's splits, or splits in the order of time. If each fold is one group, they are not
+// compared.
 func TestCommonFactor(t *testing.T) {
 	kind := penaltyKinds[2]
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -203,8 +204,8 @@ func TestCommonFactor(t *testing.T) {
 	}
 }
 
-// Penalties of an elastic net may be 0. Even then, those with a common factor keep it: either all
-// penalties of a kind become 0, or none.
+// Penalties of an elastic net may be 0. If penalties have a common factor, either all of them
+// become 0, or none.
 func TestCommonZeros(t *testing.T) {
 	groups := make([]int, penaltyFeatures)
 	for j := range groups {

@@ -61,9 +61,8 @@ func readLevels(t *testing.T, text string) *table.Table {
 	return casetest.Must(table.CSV{Target: "y", Categorical: levels, Missing: table.MissingIsMean, MissingIn: map[string]table.MissingRule{"y": table.MissingIsError}}.Read(strings.NewReader(text)))(t)
 }
 
-// A Tuner finds the same result with the stored features of a table as with dense rows. The
-// hyperparameters must have the same bounds, because the default bounds for stored features are
-// different.
+// A Tuner returns the same result with the stored features of a table as with dense rows. The test
+// sets the bounds of the hyperparameters, because the default bounds for stored features differ.
 func TestTuneByStoredFeatures(t *testing.T) {
 	const tol = 1e-6 // of the searches, whose numbers differ by rounding
 	defer sample.SetDenseFeatures(sample.SetDenseFeatures(0))

@@ -48,7 +48,8 @@ func (x twice) DoRowNonZero(i int, fn func(i, j int, v float64)) {
 	x.Stored.DoRowNonZero(i, fn)
 }
 
-// An X that visits entries twice is an error, whether the learner reads it in place or a copy.
+// If X visits an entry twice, there is an error, both for learners that read X in place and for
+// learners that copy it.
 func TestTuneWrongVisits(t *testing.T) {
 	d := oneHot(60, 2, 3)
 	d.X = twice{d.X.(*sample.Stored)}
@@ -59,7 +60,7 @@ func TestTuneWrongVisits(t *testing.T) {
 	}
 }
 
-// If a dense copy of a sparse X alone is too large, the error gives this reason.
+// If a dense copy of a sparse X is larger than MaxBytes, the error gives this reason.
 func TestTuneDenseCopyTooLarge(t *testing.T) {
 	_, err := tune.Tuner{Learner: new(linear.Huber), MaxBytes: 1000}.Tune(t.Context(), oneHot(60, 2, 3))
 	if !errors.Is(err, qpdiff.ErrTooLarge) || !strings.Contains(err.Error(), "for a dense copy of 60 rows × 6 features (") {

@@ -15,9 +15,9 @@ import (
 
 var timeLeftSets = flag.Int("time-left", 0, "data sets on which the shown time left is compared with the time; zero: none, because a clock judges them")
 
-// The test is about sets whose tuning takes half a second or more. After a fifth of the time, Tune
-// reports the time left. On nine of ten sets, this time is right within a factor 1.5. 60 sets take
-// a minute and need a quiet machine.
+// The test uses sets whose tuning takes half a second or more. Tune reports the time left after a
+// fifth of the time. On nine of ten sets, the reported time is right within a factor of 1.5. 60
+// sets take a minute, on a machine without other work.
 func TestTimeLeftOfDrawnSets(t *testing.T) {
 	if *timeLeftSets == 0 {
 		t.Skip("needs -time-left N and a quiet machine")
@@ -56,7 +56,7 @@ func TestTimeLeftOfDrawnSets(t *testing.T) {
 	}
 }
 
-// powerLearner is a learner whose fit takes a power of the number of rows in time.
+// powerLearner is an elastic net whose fit takes rows^Power seconds.
 type powerLearner struct {
 	linear.ElasticNet
 	Power float64
@@ -79,8 +79,8 @@ func (l *powerLearner) Fit(theta, hyper []float64) error {
 }
 
 // The searches of outer folds have fewer rows than the first search. When they begin, the expected
-// time of one of their evaluations is right within a factor 1.5, if the time of a fit is a power from
-// ½ to 3 of its rows.
+// time of one of their evaluations is right within a factor of 1.5. The time of a fit is the number
+// of its rows to a power from ½ to 3.
 func TestTimeLeftOfFoldsWithFewerRows(t *testing.T) {
 	const factor = 1.5
 	for _, power := range []float64{.5, 1, 2, 3} {

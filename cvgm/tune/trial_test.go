@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// This file makes the rows of the trials of Tuner. If this file changes, the kept rows are stale
-// (rowSource). The file tune_rows_test.go judges the rows.
+// This file computes the rows of the trials of Tuner. If its code changes, the kept rows are stale
+// (see rowSource). The tests of the rows are in rows_test.go.
 
 // A trialSize bounds the data sets of a trial. It also bounds the searches with which tuning is
 // compared.
@@ -29,7 +29,7 @@ var (
 	fullTrial  = trialSize{2000, 200, 1000, 20} // the size of the kept rows
 )
 
-// A tuneTrial makes a row for each generated data set. A row has the number, the trait, the rows
+// A tuneTrial computes a row for each generated data set. A row has the number, the trait, the rows
 // and the columns of the set, followed by the cells of the outcome.
 type tuneTrial struct {
 	file     string
@@ -69,7 +69,7 @@ type trialSet struct {
 }
 
 // drawTrial draws the data set number k. It has 20 to size.rows rows and 2 to size.columns columns.
-// Its trait is one of the traits that stop searches.
+// The sets have eight traits in turn, such as collinear features.
 func drawTrial(k int, size trialSize, shuffled bool) trialSet {
 	rng := rand.New(rand.NewPCG(uint64(k), 22))
 	n := int(math.Round(20 * math.Pow(float64(size.rows)/20, rng.Float64())))
@@ -153,8 +153,8 @@ func (s trialSet) smaller() int {
 	return min(positive, len(s.data.Y)-positive)
 }
 
-// A search has found the lowest CV loss if its CV loss is at most nearLowest higher. The unit of
-// nearLowest is the constant prediction's loss.
+// A search has found the lowest CV loss if its own CV loss is higher by at most nearLowest times
+// the constant prediction's loss.
 const nearLowest = 1e-3
 
 // findsCells compares two CV losses: the loss at the end of a search, and the lowest loss that
@@ -233,9 +233,9 @@ func (l *lowest) place(x []float64) string {
 	return strings.Join(shares, " ")
 }
 
-// cause returns the reason for which the tuned point is not the lowest point. There is a line
-// between the two points, in logarithms. Either the CV loss rises along this line above the loss of
-// the tuned point, or it does not.
+// cause returns the reason why the tuned point is not the lowest point. If the CV loss rises
+// between the two points, on a line in the logarithms of the hyperparameters, the reason is another
+// valley. Otherwise, the budget was too small, or the search ended early.
 func (l *lowest) cause(tuned *Tuned) string {
 	const points = 50
 	for p := range points {
@@ -292,8 +292,8 @@ func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
 			}
 		}
 	}
-	// The comparison has the difference to the default in per cent. Here the difference is in the
-	// unit of the loss.
+	// The comparison has the difference to the defaults in per cent of the constant prediction's
+	// risk. The row has it in the unit of the loss.
 	byDefault, _ := tuned.Risk.comparisonWith(defaultName)
 	constant, _ := tuned.Risk.comparisonWith(constantName)
 	unit := tuned.Risk.Constant.Mean / 100

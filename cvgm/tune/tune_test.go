@@ -28,8 +28,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// houses returns a small regression whose units are far from 1. Its features have 7 columns, and
-// its targets are some hundreds.
+// houses returns data with 7 features and numeric labels. The units of the features are from 1e-3
+// to 1e3, and the labels are some hundreds.
 func houses(rows int) learn.Data {
 	src := synth.NewStream(3, "houses")
 	d := learn.Data{X: mat.NewDense(rows, 7, nil), Y: make([]float64, rows)}
@@ -74,8 +74,8 @@ func (t *Tuned) kinds() []WarningKind {
 	return kinds
 }
 
-// The result is consistent. Its CV loss equals the loss of a CV with its splits, at its
-// hyperparameters.
+// The CV loss of a result equals the loss of a new CV with the splits and the hyperparameters of
+// the result.
 func TestTunedIsWhatItSays(t *testing.T) {
 	for name, d := range map[string]learn.Data{"regression": houses(80), "classes": twoClasses(150, 4)} {
 		t.Run(name, func(t *testing.T) {
@@ -296,17 +296,17 @@ func (l *countingLearner) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// slowFits returns a Tuner whose learner has slow fits. The function each returns the time of a
-// fit. Its argument is the number of the fit, counted from 1.
-func slowFits(each func(fit int) time.Duration) Tuner {
+// slowFits returns a Tuner whose learner has slow fits. Fit number k, counted from 1, takes the
+// time fitTime(k).
+func slowFits(fitTime func(fit int) time.Duration) Tuner {
 	fits := 0
 	return Tuner{Loss: cvgm.SquaredError{}, Workers: 1,
-		Learner: &countingLearner{Fits: func() { fits++; time.Sleep(each(fits)) }},
+		Learner: &countingLearner{Fits: func() { fits++; time.Sleep(fitTime(fits)) }},
 		Hyper:   []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}}
 }
 
-// If the time does not suffice, Tune does less work, warns, and ends. In this test, only fits take
-// time.
+// If MaxTime is too short for all work, Tune omits parts of the work and returns a warning. In this
+// test, only fits take time.
 func TestTuneEconomises(t *testing.T) {
 	const each, folds = time.Second, 10
 	for _, test := range []struct {
@@ -338,8 +338,8 @@ func TestTuneEconomises(t *testing.T) {
 			if nested := strings.HasPrefix(last.Stage, "outer fold"); len(tuned.Splits) != test.folds || nested != test.nested {
 				t.Errorf("%v: %d folds, want %d; nested estimate %v, want %v", tuner.MaxTime, len(tuned.Splits), test.folds, nested, test.nested)
 			}
-			// After MaxTime, there may be one fit, the evaluation at the best point, and the fit of
-			// the model.
+			// Tune may exceed MaxTime by the fit in progress, the evaluation at the best point, and
+			// the fit of the model.
 			if took := time.Since(began); took != tuned.Elapsed || took > tuner.MaxTime+(1+folds+1)*each {
 				t.Errorf("%v: took %v, as %v", tuner.MaxTime, took, tuned.Elapsed)
 			}
@@ -585,8 +585,8 @@ func TestTuneClasses(t *testing.T) {
 }
 
 // BenchmarkTune tunes an elastic net with 10 folds, without the nested estimate. One search
-// converges. The other search ends at its budget, so that the last digits of a loss do not change
-// the work. The benchmark reports the number of evaluations of the CV loss, and the time of an
+// converges. The other search ends at its budget, so the number of its evaluations does not depend
+// on rounding. The benchmark reports the number of evaluations of the CV loss, and the time of an
 // evaluation.
 func BenchmarkTune(b *testing.B) {
 	for _, c := range []struct {
@@ -616,10 +616,10 @@ func BenchmarkTune(b *testing.B) {
 func TestTuneAllocatesThePathAlone(t *testing.T) {
 	const (
 		looked = 100 // evaluations one by one
-		// The constant foreign bounds the number of the runtime's own allocations, which
-		// AllocsPerRun includes.
-		foreign = 5
-		few     = 5 // evaluations of a short descent; its start allocates as much memory as the start of a longer one
+		// AllocsPerRun also counts allocations of the runtime. There are at most runtimeAllocs of
+		// them.
+		runtimeAllocs = 5
+		few           = 5 // evaluations of a short descent; its start allocates as much memory as the start of a longer one
 	)
 	d := casetest.Regression(5, 60, 8)
 	c := cvgm.Config{Data: d, Loss: cvgm.SquaredError{}, Standardise: true, Centring: cvgm.MeanCentring, Generalised: true, Workers: 1,
@@ -674,7 +674,7 @@ func TestTuneAllocatesThePathAlone(t *testing.T) {
 			}
 			allocations, evaluations = allocations-startAllocations, evaluations-startEvaluations
 		}
-		if allocations > evaluations+foreign {
+		if allocations > evaluations+runtimeAllocs {
 			t.Errorf("%s: %d allocations in %d evaluations", name, allocations, evaluations)
 		}
 	}
@@ -751,8 +751,8 @@ func TestTuneMovesHyperparametersApart(t *testing.T) {
 	}
 }
 
-// A penalty is set to 0 only if the CV loss does not rise at all. The search then continues from
-// this point.
+// A penalty is set to 0 only if the CV loss is then not higher. The search continues from this
+// point.
 func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
 	w := casetest.Must(Tuner{}.begin(t.Context(), cvgm.Config{Data: houses(40)}, nil))(t)
 	splits := casetest.Must(w.drawSplits(w.rows(), 5))(t)
@@ -799,8 +799,8 @@ func TestTuneFoldsByTheSmallerClass(t *testing.T) {
 	}
 }
 
-// Outer folds in the order of time judge each example once, even if the user's splits validate on
-// it more than once.
+// If the splits are in the order of time, an example is in one outer fold only, even if several of
+// the user's splits validate on it.
 func TestTuneOuterFoldsInTimeShareNoExample(t *testing.T) {
 	var splits []cvgm.Split
 	rows := sample.Complement(nil, 40)
@@ -834,8 +834,8 @@ func TestTuneExpectsLessTimeOfFewerFolds(t *testing.T) {
 	}
 }
 
-// In the CV loss of the constant prediction, an example of weight w counts as w examples. This is
-// true in training and in validation.
+// In the CV loss of the constant prediction, an example of weight w counts as w examples, both in
+// training and in validation.
 func TestTuneConstantLossCountsWeights(t *testing.T) {
 	d, repeated := houses(12), learn.Data{}
 	var x []float64
@@ -864,8 +864,8 @@ func TestTuneConstantLossCountsWeights(t *testing.T) {
 }
 
 // In the nested estimate, an example counts in proportion to its weight. The risk of the constant
-// prediction is a weighted mean of its losses, over all outer folds. The losses are on the examples
-// that the fold leaves out.
+// prediction is the weighted mean of its losses on the examples that an outer fold leaves out, over
+// all outer folds.
 func TestTuneRiskCountsWeights(t *testing.T) {
 	d := houses(30)
 	for i := range d.Y {
@@ -881,7 +881,7 @@ func TestTuneRiskCountsWeights(t *testing.T) {
 			total += d.Weights[i]
 		}
 	}
-	if got := w.result.Risk.Constant.Mean; len(w.judgedModels) != 3 || math.Abs(got-sum/total) > sums*got {
+	if got := w.result.Risk.Constant.Mean; len(w.judgedModels) != 3 || math.Abs(got-sum/total) > sumTol*got {
 		t.Errorf("%d folds: risk %v, want %v", len(w.judgedModels), got, sum/total)
 	}
 }

@@ -49,8 +49,9 @@ func TestFixedRefusesTwoSpellings(t *testing.T) {
 	}
 }
 
-// If one weight is as large as the weights of half of the rows, a warning names it, and nothing is
-// decided. Weights of equal size cause no warning, and neither do the weights of Balanced classes.
+// If one example has more than the share dominantShare of the total weight, a warning names it. If
+// it has nearly all weight, no comparison is decided. Weights of equal size cause no warning, and
+// neither do the weights of Balanced classes.
 func TestDominantWeight(t *testing.T) {
 	d := lineData(60, noisy)
 	d.Weights = slices.Repeat([]float64{1}, 60)
@@ -64,7 +65,7 @@ func TestDominantWeight(t *testing.T) {
 		if strings.Contains(text, " 1 examples") || weight == 1e6 && !strings.HasSuffix(text, " as with one example.") {
 			t.Error(text)
 		}
-		// The standard errors of the CV loss are infinite where the interval of the risk is.
+		// The standard error of the CV loss is infinite if and only if the interval of the risk is.
 		for _, c := range []Candidate{tuned.Winner, {StandardError: tuned.StandardError}} {
 			if math.IsInf(c.StandardError, 1) != math.IsInf(tuned.Risk.Tuned.High, 1) {
 				t.Errorf("the share %.2f: the CV loss ± %v, the risk %v", share, c.StandardError, tuned.Risk.Tuned)
@@ -116,8 +117,8 @@ func TestBoundsAreNear(t *testing.T) {
 	}
 }
 
-// If labels do not vary, or if fits have no errors, the texts do not mention improvements and do
-// not compare rounding errors.
+// If all labels are equal, there is no warning about a lack of improvement. If fits are exact, the
+// texts do not compare rounding errors.
 func TestVerdictsWithoutErrors(t *testing.T) {
 	constant := mustTune(t, Tuner{}, lineData(40, func([]float64, float64) float64 { return 5 }))
 	if warningText(constant, NoImprovement) != "" || constant.Verdict() != "Use a constant prediction: its CV loss is 0." || strings.Contains(constant.String(), "NaN") {
@@ -176,8 +177,9 @@ func TestPureGroups(t *testing.T) {
 	}
 }
 
-// A class is in one or two of eight groups, so that a split has no row of it to train on. The error
-// names the groups, the class and the remedy. A search without an outer fold has it as a warning.
+// A class occurs only in one or two of eight groups, so a split has no training row of it. The
+// error names the groups, the class and the remedy. If this occurs only in an outer fold, it is a
+// warning.
 func TestClassOfFewGroups(t *testing.T) {
 	const groups, remedy = 8, "give rows of it in more groups, merge or remove the class, or leave the groups out"
 	for name, c := range map[string]struct {

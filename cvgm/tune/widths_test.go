@@ -23,8 +23,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// wavy returns a regression of n features. The first two features have an effect: the first feature
-// a wave, and the second a slope.
+// wavy returns a regression of n features. The label is a wave in the first feature plus a linear
+// term in the second. The other features have no effect.
 func wavy(rows, n int, seed uint64) learn.Data {
 	src := synth.NewStream(seed, "wavy")
 	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
@@ -253,12 +253,14 @@ func TestWidthsOfTable(t *testing.T) {
 	}
 }
 
-// shrunk is an elastic net that describes its λ2 as the widths of two features.
-type shrunk struct{ linear.ElasticNet }
+// shrunkNet is an elastic net that describes its two values of λ2 as the widths of two features.
+type shrunkNet struct{ linear.ElasticNet }
 
-func (*shrunk) New() learn.Learner { return &shrunk{linear.ElasticNet{Groups: linear.PerFeature(2)}} }
+func (*shrunkNet) New() learn.Learner {
+	return &shrunkNet{linear.ElasticNet{Groups: linear.PerFeature(2)}}
+}
 
-func (l *shrunk) Hyperparameters(m learn.Moments) (all []learn.Hyperparameter) {
+func (l *shrunkNet) Hyperparameters(m learn.Moments) (all []learn.Hyperparameter) {
 	for i, h := range l.ElasticNet.Hyperparameters(m) {
 		for j := range 2 {
 			one := h
@@ -271,15 +273,15 @@ func (l *shrunk) Hyperparameters(m learn.Moments) (all []learn.Hyperparameter) {
 	return all
 }
 
-// A search for separate widths begins at one common width. A search for zeros does not set this
-// width to 0.
+// A search for separate widths begins at one common width. The step that sets penalties to 0 does
+// not set this width to 0.
 func TestWidthsBeginAboveZero(t *testing.T) {
 	d := wavy(40, 2, 4)
 	for i := range d.Y {
 		d.Y[i] = d.X.At(i, 0) - 2*d.X.At(i, 1)
 	}
 	tuner := widthTuner(nil)
-	tuner.Learner = new(shrunk).New()
+	tuner.Learner = new(shrunkNet).New()
 	tuned := mustTune(t, tuner, d)
 	if tuned.Hyper[0] != 0 || !(tuned.Hyper[2] > 0) || !(tuned.Hyper[3] > 0) {
 		t.Errorf("hyperparameters %v: the first λ1 is to be 0, and no width", tuned.Hyper)

@@ -132,7 +132,6 @@ const (
 
 // If features differ, separate widths lower the test error. Otherwise they hardly raise it. With
 // -widths 20 -v, the test prints the errors of all kinds.
-// -widths 20 -v it prints the errors of all kinds.
 func TestWidthsTrial(t *testing.T) {
 	casetest.Trial(t)
 	serial.Test(t)
@@ -180,9 +179,9 @@ func TestWidthsTrial(t *testing.T) {
 	}
 }
 
-// On these sets, descents alone leave out the third feature of Friedman's first function, which has
-// no slope, or they keep features without effect. Steps that add and remove single features find
-// the five features of the function.
+// On these sets of Friedman's first function, descents alone leave out the third feature, whose
+// linear effect is 0, or keep features without effect. Steps that add and remove single features
+// find its five features.
 func TestStepsFindTheFeatures(t *testing.T) {
 	casetest.Trial(t)
 	serial.Test(t)
