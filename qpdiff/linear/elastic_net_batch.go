@@ -96,7 +96,7 @@ type elasticNetBatch struct {
 	compactSystems  [dense.LaneCount][]float64 // the systems of nets that leave coordinates out
 	g               []float64                  // all entries of G, for the descent
 	descentRest, l1 []float64                  // likewise
-	u, xSigns       []float64                  // of the derivatives: solutions, and the signs of x
+	u               []float64                  // solutions of the derivatives
 }
 
 // laneSet holds the results of a set of lanes, which the products read.
@@ -317,12 +317,10 @@ func (b *elasticNetBatch) system(i int, q *piecewiseQP) []float64 {
 // It uses the factors of the last fit.
 func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 	const lanes = dense.LaneCount
-	b.nets, b.fullNets = [lanes]*ElasticNet{}, [lanes]*ElasticNet{}
-	var any *ElasticNet
-	for i := range b.rows { // the last fit may have had fewer coordinates
-		b.rows[i] = dense.Grow(b.rows[i], b.size)
-	}
-	right := b.rows
+	b.nets = [lanes]*ElasticNet{}
+	var right [lanes][]float64
+	var any []float64
+	var plain [lanes]bool // only the sums are needed
 	for i := range items {
 		item := &items[i]
 		if item.Err != nil {
@@ -333,62 +331,62 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 			item.Err = item.Learner.VJP(w, item.Grad, item.DTheta)
 			continue
 		}
-		s := len(e.qp.act)
-		// If all coordinates are active, an entry that is not finite makes sum1 not finite, which
+		act, hyperAlone := e.qp.act, e.state.HyperAlone(item.Grad, item.DTheta)
+		all := len(act) == e.n
+		// If all coordinates are active, an entry that is not finite makes the sums not finite, which
 		// is checked below.
-		if s < e.n || !e.state.HyperAlone(item.Grad, item.DTheta) {
+		if !hyperAlone || !all && !dense.AllFinite(item.DTheta) {
 			if err := e.state.CheckAdjoint(item.Grad, item.DTheta); err != nil {
 				item.Err = learner.Named(e, err)
 				continue
 			}
 		}
-		b.nets[i], any = e, e
-		if s == e.n {
-			right[i] = item.DTheta
-		} else {
-			dense.Gather(right[i][:s], item.DTheta, e.qp.act)
-			clear(right[i][s:])
+		any = item.DTheta
+		if !all {
+			any = dense.Grow(b.rows[i], b.size) // the last fit may have had fewer coordinates
+			dense.Gather(any[:len(act)], item.DTheta, act)
+			clear(any[len(act):])
+			b.rows[i] = any
 		}
+		b.nets[i], right[i], plain[i] = e, any, hyperAlone && len(e.groups.of) == 0 && !e.qp.hasFree
 	}
 	if any == nil {
 		return
 	}
-	var sides [lanes][]float64
-	for i, e := range b.nets {
-		if e == nil {
-			e = any
+	for i := range right {
+		if right[i] == nil {
+			right[i] = any
 		}
-		sides[i] = e.qp.sgn[:b.size]
 	}
-	b.u, b.xSigns = dense.Grow(b.u, b.size*lanes), dense.Grow(b.xSigns, b.size*lanes)
+	b.u = dense.Grow(b.u, b.size*lanes)
 	dense.LaneRows(b.u, 1, &right, b.size)
-	dense.LaneRows(b.xSigns, 1, &sides, b.size)
 	dense.LDLLanesSolve(b.a, b.dinv, b.u, b.size)
-	sum1, sum2 := dense.LaneSums(b.u, b.xSigns, b.x, b.size)
+	var sums [2][lanes]float64
+	dense.LaneSums(&sums, b.u, b.x, b.size) // each active coordinate has the sign of its side
 	for i, e := range b.nets {
 		if e == nil {
 			continue
 		}
-		g := items[i].Grad
-		if !dense.Finite(sum1[i]) {
-			items[i].Err = e.VJP(w, g, items[i].DTheta)
-			continue
-		}
-		if len(e.groups.of) == 0 && !e.qp.hasFree && g.Hyper != nil && g.Y == nil && !learner.WantsRows(g) {
+		item := &items[i]
+		if plain[i] {
 			// As penalisedQuadratic.addHyper.
-			g.Hyper[0] -= sum1[i]
-			g.Hyper[1] -= sum2[i]
-			if !dense.AllFinite(g.Hyper) {
-				items[i].Err = learner.Named(e, learner.CheckProduct(g))
+			h := item.Grad.Hyper
+			d1, d2 := h[0]-sums[0][i], h[1]-sums[1][i]
+			if dense.Finite(d1) && dense.Finite(d2) {
+				h[0], h[1] = d1, d2
+				continue
 			}
+		}
+		if plain[i] || !dense.Finite(sums[0][i]) {
+			item.Err = e.VJP(w, item.Grad, item.DTheta)
 			continue
 		}
-		u := b.rows[i][:len(e.qp.act)]
+		u := dense.Grow(b.rows[i], len(e.qp.act))
 		for k := range u {
 			u[k] = b.u[k*lanes+i]
 		}
 		refused := !e.Generalised || e.blur > dense.HiddenTol
 		d := qpdiff.Scratch[penalisedDerivative](w)
-		items[i].Err = learner.Named(e, d.products(&e.elasticNetFit, g, &e.qp, u, refused))
+		item.Err = learner.Named(e, d.products(&e.elasticNetFit, item.Grad, &e.qp, u, refused))
 	}
 }

@@ -137,13 +137,17 @@ func checkBatch(t *testing.T, rng *rand.Rand, w *qpdiff.Workspace, together, alo
 			items[i].DTheta[j] = rng.NormFloat64()
 		}
 		if rng.IntN(30) == 0 {
-			items[i].DTheta[0] = math.NaN()
+			items[i].DTheta[rng.IntN(n)] = math.NaN()
 		}
+		sizes := rng.IntN(5) == 0
 		grad := func() learn.Grad {
 			rows, _ := data[i].X.Dims()
 			g := learn.Grad{Hyper: make([]float64, len(hyper))}
 			if len(hyper)%4 == 0 {
 				g.X, g.Y = mat.NewDense(rows, n, nil), make([]float64, rows)
+			}
+			if sizes {
+				g.HyperSize = make([]float64, len(hyper))
 			}
 			return g
 		}
@@ -169,6 +173,7 @@ func checkBatch(t *testing.T, rng *rand.Rand, w *qpdiff.Workspace, together, alo
 		}
 		err := alone[i].VJP(nil, &grads[i], items[i].DTheta)
 		same("derivative", i, items[i].Grad.Hyper, grads[i].Hyper, renamed(items[i].Err), err)
+		same("size of the derivative", i, items[i].Grad.HyperSize, grads[i].HyperSize, renamed(items[i].Err), err)
 		if grads[i].X != nil {
 			same("derivative by X", i, items[i].Grad.X.RawMatrix().Data, grads[i].X.RawMatrix().Data, renamed(items[i].Err), err)
 		}

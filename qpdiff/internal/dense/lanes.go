@@ -1,5 +1,7 @@
 package dense
 
+import "math"
+
 const (
 	// LaneCount is the number of problems that the functions of lanes.go solve at once. "In lanes"
 	// means that the entries of these problems alternate: entry k of problem i has the index
@@ -21,11 +23,9 @@ func LaneRows(dst []float64, step int, src *[LaneCount][]float64, n int) {
 		return
 	}
 	if vectors {
-		for i := range src {
-			_ = src[i][n-1]
-		}
-		_ = dst[((n-1)*step+1)*LaneCount-1]
-		laneRows(&dst[0], step, &src[0][0], &src[1][0], &src[2][0], &src[3][0], n)
+		a, b, c, d := src[0], src[1], src[2], src[3]
+		_, _, _, _, _ = a[n-1], b[n-1], c[n-1], d[n-1], dst[((n-1)*step+1)*LaneCount-1]
+		laneRows(&dst[0], step, &a[0], &b[0], &c[0], &d[0], n)
 		return
 	}
 	for i, from := range src {
@@ -183,20 +183,23 @@ func LDLLanesForm(a, dinv []float64, n, i int, x []float64) (sum float64) {
 	return sum
 }
 
-// LaneSums returns ua[i] = uᵀa and ub[i] = uᵀb for the vectors u, a and b of lane i. Each vector
-// has n entries.
-func LaneSums(u, a, b []float64, n int) (ua, ub [LaneCount]float64) {
-	u, a, b = u[:n*LaneCount], a[:n*LaneCount], b[:n*LaneCount]
+// LaneSums sets sums[0][i] to the sum of the entries of u times the signs of the entries of x, and
+// sums[1][i] to uᵀx, for the vectors u and x of lane i. Each vector has n entries. The sign of a
+// zero is its sign bit.
+func LaneSums(sums *[2][LaneCount]float64, u, x []float64, n int) {
+	u, x = u[:n*LaneCount], x[:n*LaneCount]
 	if vectors && n > 0 {
-		var sums [2][LaneCount]float64
-		laneSums(&sums[0][0], &u[0], &a[0], &b[0], n)
-		return sums[0], sums[1]
+		laneSums(&sums[0][0], &u[0], &x[0], n)
+		return
 	}
+	*sums = [2][LaneCount]float64{}
 	for k, v := range u {
-		ua[k%LaneCount] += v * a[k]
-		ub[k%LaneCount] += v * b[k]
+		sums[1][k%LaneCount] += v * x[k]
+		if math.Signbit(x[k]) {
+			v = -v
+		}
+		sums[0][k%LaneCount] += v
 	}
-	return ua, ub
 }
 
 // DescendLanes does the work of DescendKinks for LaneCount problems at a time. Each problem has n ≥

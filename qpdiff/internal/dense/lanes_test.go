@@ -109,7 +109,8 @@ func checkLaneSystems(t *testing.T, p [LaneCount]problem, n, size int) {
 		}
 	}
 	LaneRows(u, 1, &rows, size)
-	first, squares := LaneSums(u, x, u, size)
+	var sums [2][LaneCount]float64
+	LaneSums(&sums, u, x, size)
 	LDLLanesSolve(a, dinv, u, size)
 	RowsOfLanes(&solved, u, size)
 	for i := range p {
@@ -131,8 +132,12 @@ func checkLaneSystems(t *testing.T, p [LaneCount]problem, n, size int) {
 				t.Errorf("n = %d, %d active in lane %d of size %d: another row %d of the factor", n, s, i, size, k)
 			}
 		}
-		if Dot(v, z) != first[i] || Dot(v, v) != squares[i] || LDLLanesForm(a, dinv, size, i, v) != LDLForm(own, inv, s, w, v) {
-			t.Errorf("n = %d, %d active in lane %d of size %d: sums %v, %v, form %v", n, s, i, size, first[i], squares[i], LDLLanesForm(a, dinv, size, i, v))
+		signs := make([]float64, s)
+		for k, v := range z {
+			signs[k] = math.Copysign(1, v)
+		}
+		if Dot(v, signs) != sums[0][i] || Dot(v, z) != sums[1][i] || LDLLanesForm(a, dinv, size, i, v) != LDLForm(own, inv, s, w, v) {
+			t.Errorf("n = %d, %d active in lane %d of size %d: sums %v, %v, form %v", n, s, i, size, sums[0][i], sums[1][i], LDLLanesForm(a, dinv, size, i, v))
 		}
 		if LDLSolve(own, inv, s, w, v); !slices.Equal(v, solved[i][:s]) {
 			t.Errorf("n = %d, %d active in lane %d of size %d: solve gives %v, alone %v", n, s, i, size, solved[i], v)

@@ -121,16 +121,17 @@ func laneUpper(dst *float64, a *float64, b *float64, c *float64, d *float64, n i
 //go:noescape
 func ldlLanes(a *float64, dinv *float64, x *float64, pivots *float64, n int, tol float64) (regular int)
 
-// ldlLanesSolve is LDLSolve for four systems of n ≥ 1 unknowns, with the factors of ldlLanes.
+// ldlLanesSolve is LDLSolve for four systems of 1 ≤ n ≤ 15 unknowns, with the factors of ldlLanes.
 //
 //go:noescape
 func ldlLanesSolve(a *float64, dinv *float64, x *float64, n int)
 
-// laneSums sets the first four entries of sums to the inner products of u and a in the four lanes. It sets the next
-// four entries to the inner products of u and b. Each lane has n entries.
+// laneSums sets the first four entries of sums to the sums of u in the four lanes, where each entry is multiplied
+// by the sign of the entry of x. It sets the next four entries to the inner products of u and x. Each lane has
+// n entries.
 //
 //go:noescape
-func laneSums(sums *float64, u *float64, a *float64, b *float64, n int)
+func laneSums(sums *float64, u *float64, x *float64, n int)
 
 // descendLanes is DescendKinks for four problems of n ≥ 1 coordinates. A problem changes only if its entry of live
 // is below 0. Each kink has the same strength on both sides. Bit i of the result is set if a sign of problem i

@@ -308,102 +308,117 @@ func ldlLanes() {
 	Store(out, ReturnIndex(0))
 	// The unknowns are computed from the last row, whose last entry is the right-hand side.
 	n := Load(Param("n"), GP64())
-	rhs := GP64()
-	MOVQ(n, rhs)
-	DECQ(rhs)
-	IMULQ(stride, rhs)
-	ADDQ(Load(Param("a"), GP64()), rhs)
-	SHLQ(Imm(5), n)
-	back(rhs, n, stride, dinv, x, func(k reg.Register) Mem { return here(rhs, n) })
+	end := endOfRows(Load(Param("a"), GP64()), n, stride)
+	back(end, stride, n, dinv, x, func(reg.Register) Mem { return of(end, 0) })
 	VZEROUPPER()
 	RET()
 }
 
 // back writes the code that computes the unknowns x from the last to the first. The register with
-// the name row holds the address of the present unknown's row. n is the number of bytes of all
-// unknowns, and stride is the number of bytes of a row.
-func back(row, n, stride, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
-	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
-	k, j, first := GP64(), GP64(), GP64()
+// the name row holds the address of the end of the last unknown's row, and step is the number of
+// bytes from the end of a row to the end of the row above it. n is the number of bytes of all
+// unknowns. The code is written once for each unknown, and the known ones stay in registers.
+func back(row, step, n, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
+	k := GP64()
 	LEAQ(Mem{Base: n, Disp: -vector}, k)
-	last, s, p := YMM(), YMM(), YMM()
-	VMOVUPD(rhs(k), last)
-	VMULPD(here(dinv, k), last, last)
-	VMOVUPD(last, here(x, k))
-	Label("unknown")
-	SUBQ(stride, row)
-	SUBQ(Imm(vector), k)
-	JL(LabelRef("found"))
-	VMOVUPD(rhs(k), s)
-	LEAQ(Mem{Base: k, Disp: vector}, first)
-	LEAQ(Mem{Base: n, Disp: -vector}, j)
-	JMP(LabelRef("test"))
-	Label("known")
-	VMOVUPD(here(x, j), p)
-	VMULPD(here(row, j), p, p)
-	VSUBPD(p, s, s)
-	SUBQ(Imm(vector), j)
-	Label("test")
-	CMPQ(j, first)
-	JNE(LabelRef("known"))
-	// The last unknown is still in a register, so its product does not wait for memory.
-	VMULPD(here(row, j), last, p)
-	VSUBPD(p, s, last)
-	VMULPD(here(dinv, k), last, last)
-	VMOVUPD(last, here(x, k))
-	JMP(LabelRef("unknown"))
+	here := func(base reg.Register) Mem { return Mem{Base: base, Index: k, Scale: 1} }
+	var known []reg.VecVirtual
+	for {
+		s := YMM()
+		VMOVUPD(rhs(k), s)
+		for l, v := range known {
+			p := YMM()
+			VMULPD(Mem{Base: row, Disp: -vector * (l + 1)}, v, p)
+			VSUBPD(p, s, s)
+		}
+		VMULPD(here(dinv), s, s)
+		VMOVUPD(s, here(x))
+		if known = append(known, s); len(known) == laneMost {
+			break
+		}
+		SUBQ(Imm(vector), k)
+		JL(LabelRef("found"))
+		SUBQ(step, row)
+	}
 	Label("found")
 }
 
-// ldlLanesSolve writes a function with forward and back substitution.
+// endOfRows returns the address of the end of row n, without the right-hand side. It multiplies n
+// by the number of bytes of a vector.
+func endOfRows(a, n, stride reg.Register) reg.GPVirtual {
+	end := GP64()
+	LEAQ(Mem{Base: n, Disp: -1}, end)
+	IMULQ(stride, end)
+	ADDQ(a, end)
+	SHLQ(Imm(5), n)
+	ADDQ(n, end)
+	return end
+}
+
+// laneMost is the number of unknowns of the largest system in lanes.
+const laneMost = 15
+
+// ldlLanesSolve writes a function with forward and back substitution. The forward substitution is
+// written once for each unknown, too. It keeps the quotients of the unknowns above in registers.
 func ldlLanesSolve() {
 	TEXT("ldlLanesSolve", NOSPLIT, "func(a, dinv, x *float64, n int)")
 	Pragma("noescape")
-	Doc("ldlLanesSolve is LDLSolve for four systems of n ≥ 1 unknowns, with the factors of ldlLanes.")
+	Doc("ldlLanesSolve is LDLSolve for four systems of 1 ≤ n ≤ 15 unknowns, with the factors of ldlLanes.")
 	a, dinv, x := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("x"), GP64())
-	n, stride := Load(Param("n"), GP64()), GP64()
+	n, stride, third := Load(Param("n"), GP64()), GP64(), GP64()
 	LEAQ(Mem{Base: n, Disp: 1}, stride)
 	SHLQ(Imm(5), stride)
-	SHLQ(Imm(5), n)
-	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
-	k, j := GP64(), GP64()
-	XORQ(k, k)
-	next, f, q := YMM(), YMM(), YMM()
-	VMOVUPD(here(x, k), next)
-	Label("pivot")
-	VMULPD(here(dinv, k), next, f)
-	ADDQ(Imm(vector), k)
-	CMPQ(k, n)
-	JE(LabelRef("turn"))
-	VMOVUPD(here(x, k), next)
-	VMULPD(here(a, k), f, q)
-	VSUBPD(q, next, next)
-	MOVQ(k, j)
-	Label("rest")
-	v, p := YMM(), YMM()
-	VMOVUPD(here(x, j), v)
-	VMULPD(here(a, j), f, p)
-	VSUBPD(p, v, v)
-	VMOVUPD(v, here(x, j))
-	ADDQ(Imm(vector), j)
-	CMPQ(j, n)
-	JNE(LabelRef("rest"))
-	ADDQ(stride, a)
-	JMP(LabelRef("pivot"))
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, third)
+	rows := []reg.Register{a} // of unknowns 0, 4, 8, …
+	entry := func(k, l int) Mem {
+		m := Mem{Base: rows[k/4], Disp: vector * l}
+		switch k % 4 {
+		case 1, 2:
+			m.Index, m.Scale = stride, uint8(k%4)
+		case 3:
+			m.Index, m.Scale = third, 1
+		}
+		return m
+	}
+	var above []reg.VecVirtual
+	for l := range laneMost {
+		s := YMM()
+		VMOVUPD(Mem{Base: x, Disp: vector * l}, s)
+		if l%4 == 1 && l > 1 {
+			next := GP64()
+			LEAQ(Mem{Base: rows[len(rows)-1], Index: stride, Scale: 4}, next)
+			rows = append(rows, next)
+		}
+		for k, f := range above {
+			p := YMM()
+			VMULPD(entry(k, l), f, p)
+			VSUBPD(p, s, s)
+		}
+		VMOVUPD(s, Mem{Base: x, Disp: vector * l})
+		if l == laneMost-1 {
+			break
+		}
+		CMPQ(n, Imm(uint64(l+1)))
+		JE(LabelRef("turn"))
+		VMULPD(Mem{Base: dinv, Disp: vector * l}, s, s)
+		above = append(above, s)
+	}
 	Label("turn")
-	back(a, n, stride, dinv, x, func(k reg.Register) Mem { return here(x, k) })
+	end := endOfRows(a, n, stride)
+	back(end, stride, n, dinv, x, func(k reg.Register) Mem { return Mem{Base: x, Index: k, Scale: 1} })
 	VZEROUPPER()
 	RET()
 }
 
 // laneSums writes a function that computes sums in the order of the entries.
 func laneSums() {
-	TEXT("laneSums", NOSPLIT, "func(sums, u, a, b *float64, n int)")
+	TEXT("laneSums", NOSPLIT, "func(sums, u, x *float64, n int)")
 	Pragma("noescape")
-	Doc("laneSums sets the first four entries of sums to the inner products of u and a in the four lanes. It sets the next",
-		"four entries to the inner products of u and b. Each lane has n entries.")
-	sums, u, a, b := Load(Param("sums"), GP64()), Load(Param("u"), GP64()), Load(Param("a"), GP64()), Load(Param("b"), GP64())
-	n, k := Load(Param("n"), GP64()), GP64()
+	Doc("laneSums sets the first four entries of sums to the sums of u in the four lanes, where each entry is multiplied",
+		"by the sign of the entry of x. It sets the next four entries to the inner products of u and x. Each lane has",
+		"n entries.")
+	sums, u, x := Load(Param("sums"), GP64()), Load(Param("u"), GP64()), Load(Param("x"), GP64())
+	n, k, sign := Load(Param("n"), GP64()), GP64(), eachLane(math.Copysign(0, -1))
 	first, second, v, p, q := YMM(), YMM(), YMM(), YMM(), YMM()
 	VXORPD(first, first, first)
 	VXORPD(second, second, second)
@@ -412,8 +427,9 @@ func laneSums() {
 	here := func(base reg.Register) Mem { return Mem{Base: base, Index: k, Scale: 1} }
 	Label("entry")
 	VMOVUPD(here(u), v)
-	VMULPD(here(a), v, p)
-	VMULPD(here(b), v, q)
+	VANDPD(here(x), sign, p)
+	VMULPD(here(x), v, q)
+	VXORPD(v, p, p)
 	VADDPD(p, first, first)
 	VADDPD(q, second, second)
 	ADDQ(Imm(vector), k)
