@@ -289,6 +289,10 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 	cv.evalState.ctx, cv.evalState.x, cv.evalState.hyper, cv.evalState.gradient, cv.evalState.data = ctx, x, hyper, grad != nil, data
 	k := float64(len(cv.fits))
 	var loss float64
+	var generalised bool
+	if grad != nil {
+		clear(cv.dhyper)
+	}
 	atOnce := cv.loo != nil && data == nil && cv.loo.eval(&cv.c, cv.allExamples(x, cv.loo.learner), hyper, grad != nil) && (grad == nil || cv.gradientAtOnce(grad))
 	cv.evalState.atOnce = atOnce
 	if atOnce {
@@ -307,6 +311,7 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		}
 		for j := range cv.results {
 			loss += cv.results[j].loss
+			generalised = generalised || cv.results[j].isGeneralised
 		}
 		loss /= k
 	}
@@ -314,9 +319,10 @@ func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alph
 		return math.NaN(), overflow("the CV loss is %v, although the loss of each split is finite", loss)
 	}
 	if grad != nil {
-		generalised := atOnce && (cv.loo.fit.metKink || cv.loo.fit.grad.Generalised)
-		if !atOnce {
-			generalised = cv.gradientOfSplits(grad, k)
+		if atOnce {
+			generalised = cv.loo.fit.metKink || cv.loo.fit.grad.Generalised
+		} else {
+			cv.gradientOfSplits(grad, k)
 		}
 		if err := cv.completeGradient(grad, generalised, atOnce); err != nil {
 			return math.NaN(), err
@@ -419,10 +425,10 @@ func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 // result returns the result of the last evaluation.
 func (f *splitFit) result() splitResult { return splitResult{f.loss, f.metKink || f.grad.Generalised} }
 
-// clearGradient sets the split's gradient to zero, before terms are added to it.
+// clearGradient sets the split's gradient to zero, before terms are added to it. The part of the
+// hyperparameters is already zero: all splits have it in common storage.
 func (f *splitFit) clearGradient() {
 	f.grad.Generalised = false
-	clear(f.grad.Hyper)
 	if f.grad.X != nil {
 		clear(f.grad.X.RawMatrix().Data)
 		clear(f.dval)
@@ -431,10 +437,13 @@ func (f *splitFit) clearGradient() {
 
 // endGradient completes a gradient of the split. The caller gives the error of the learner's VJP.
 func (f *splitFit) endGradient(c *Config, err error) error {
-	if err = f.withoutKinks(c, err); err == nil && f.grad.X != nil && f.leftOut == nil {
+	if err != nil {
+		return f.withoutKinks(c, err)
+	}
+	if f.grad.X != nil && f.leftOut == nil {
 		f.normaliser.Backward(f.train.Dense().RawMatrix().Data, f.val, f.grad.X.RawMatrix().Data, f.dval)
 	}
-	return err
+	return nil
 }
 
 // Each worker gets at least batchesPerWorker batches of splits. With several batches, no worker

@@ -9,28 +9,20 @@ import (
 )
 
 // gradientOfSplits adds the gradients of the k splits and divides the hyperparameters' part by k.
-// It sets the hyperparameters' part of grad and the cotangents of the features. It reports whether
-// a split is at a kink.
-func (cv *CV) gradientOfSplits(grad []float64, k float64) (atKink bool) {
+// It sets the hyperparameters' part of grad and the cotangents of the features.
+func (cv *CV) gradientOfSplits(grad []float64, k float64) {
 	clear(grad)
 	dhyper, _ := cv.unpack(grad, nil)
-	for at := 0; at < len(cv.dhyper) && len(dhyper) > 0; at += cv.hyper {
-		// There are two or three hyperparameters: a call of floats.Add would take longer than the
-		// loop.
-		for i, v := range cv.dhyper[at:][:cv.hyper] {
-			dhyper[i] += v
-		}
-	}
-	for j := range cv.results {
-		atKink = atKink || cv.results[j].isGeneralised
-	}
 	for i := range dhyper {
-		dhyper[i] /= k
+		var sum float64
+		for at := i; at < len(cv.dhyper); at += cv.hyper {
+			sum += cv.dhyper[at]
+		}
+		dhyper[i] = sum / k
 	}
 	if cv.c.Features != nil {
 		cv.gatherCotangents()
 	}
-	return atKink
 }
 
 // gradientAtOnce does the work of gradientOfSplits with cv.loo. It returns false if cv.loo has no

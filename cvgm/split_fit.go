@@ -377,13 +377,16 @@ func (f *splitFit) predictionTerms(i int, p float64) float64 {
 // computes them from the cotangents of the predictions. If g.X is not nil, backward also sets dval
 // to the cotangents of the validation rows.
 func (f *splitFit) backward(c *Config, g *learn.Grad, dval *mat.Dense) error {
-	return f.withoutKinks(c, f.plainBackward(g, dval))
+	if err := f.plainBackward(g, dval); err != nil {
+		return f.withoutKinks(c, err)
+	}
+	return nil
 }
 
 // withoutKinks changes err, the error of a derivative, if Config.Generalised is set. It adds to the
 // message that the learner has no generalised derivative.
 func (f *splitFit) withoutKinks(c *Config, err error) error {
-	if err == nil || !c.Generalised || !errors.Is(err, qpdiff.ErrNotDifferentiable) {
+	if !c.Generalised || !errors.Is(err, qpdiff.ErrNotDifferentiable) {
 		return err
 	}
 	if _, ok := f.learner.(learn.KinkedLearner); ok {

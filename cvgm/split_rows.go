@@ -56,10 +56,10 @@ func linearRows(dst, theta []float64, intercept float64, x []float64, m, stride 
 	}
 }
 
-// setRows sets dst to coef[0]·x₀ + coef[1]·x₁, where x₀ and x₁ are the first two rows of x, with m
-// entries each. The result has the same bits as clear(dst) followed by addRows. setRows returns the
-// number of rows that it used, which is 0 if there is only one row.
-func setRows(dst []float64, m int, coef, x []float64) int {
+// setRows sets dst to the sum of coef[i]·xᵢ for the first two or three rows xᵢ of x, with m entries
+// each. The result has the same bits as clear(dst) followed by addRows. setRows returns the number
+// of rows that it used, which is 0 if there is only one row. The number of the other rows is even.
+func setRows(dst []float64, m int, coef, x []float64) (rows int) {
 	if len(coef) < 2 {
 		clear(dst)
 		return 0
@@ -67,13 +67,20 @@ func setRows(dst []float64, m int, coef, x []float64) int {
 	first := x[:m]
 	second, out := x[m:][:len(first)], dst[:len(first)]
 	d, e := coef[0], coef[1]
-	for j, v := range first {
-		out[j] = 0 + d*v + e*second[j] // 0 + x differs from x = −0
+	if rows = 2 + len(coef)%2; rows == 2 {
+		for j, v := range first {
+			out[j] = 0 + d*v + e*second[j] // 0 + x differs from x = −0
+		}
+	} else {
+		third, f := x[2*m:][:len(first)], coef[2]
+		for j, v := range first {
+			out[j] = 0 + d*v + e*second[j] + f*third[j]
+		}
 	}
 	if m < len(dst) {
 		clear(dst[m:])
 	}
-	return 2
+	return rows
 }
 
 // addRows adds coef[i]·xᵢ to dst for the first rows xᵢ of x: four of them, two or one. It returns
