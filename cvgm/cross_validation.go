@@ -511,7 +511,7 @@ func (cv *CV) evalBatch(batch int) error {
 	}
 	for i := range fits {
 		f, err := &fits[i], b.items[i].Err
-		if r.gradient && !f.fitFailed {
+		if r.gradient && !f.fitFailed && (err != nil || f.grad.X != nil) {
 			err = f.endGradient(&cv.c, err)
 		}
 		if err != nil {

@@ -317,11 +317,14 @@ func (b *elasticNetBatch) system(i int, q *piecewiseQP) []float64 {
 // It uses the factors of the last fit.
 func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 	const lanes = dense.LaneCount
-	b.nets = [lanes]*ElasticNet{}
+	var nets [lanes]*ElasticNet // as b.nets
 	var right [lanes][]float64
-	var any []float64
 	var plain [lanes]bool // only the sums are needed
-	for i := range items {
+	any := -1
+	for i := range nets {
+		if i >= len(items) {
+			break
+		}
 		item := &items[i]
 		if item.Err != nil {
 			continue
@@ -341,21 +344,21 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 				continue
 			}
 		}
-		any = item.DTheta
+		side := item.DTheta
 		if !all {
-			any = dense.Grow(b.rows[i], b.size) // the last fit may have had fewer coordinates
-			dense.Gather(any[:len(act)], item.DTheta, act)
-			clear(any[len(act):])
-			b.rows[i] = any
+			side = dense.Grow(b.rows[i], b.size) // the last fit may have had fewer coordinates
+			dense.Gather(side[:len(act)], item.DTheta, act)
+			clear(side[len(act):])
+			b.rows[i] = side
 		}
-		b.nets[i], right[i], plain[i] = e, any, hyperAlone && len(e.groups.of) == 0 && !e.qp.hasFree
+		nets[i], right[i], plain[i], any = e, side, hyperAlone && len(e.groups.of) == 0 && !e.qp.hasFree, i
 	}
-	if any == nil {
+	if any < 0 {
 		return
 	}
 	for i := range right {
 		if right[i] == nil {
-			right[i] = any
+			right[i] = right[any]
 		}
 	}
 	b.u = dense.Grow(b.u, b.size*lanes)
@@ -363,7 +366,7 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 	dense.LDLLanesSolve(b.a, b.dinv, b.u, b.size)
 	var sums [2][lanes]float64
 	dense.LaneSums(&sums, b.u, b.x, b.size) // each active coordinate has the sign of its side
-	for i, e := range b.nets {
+	for i, e := range nets {
 		if e == nil {
 			continue
 		}
