@@ -67,15 +67,16 @@ func (f *triangle) clone() triangle {
 	return triangle{w: slices.Clone(f.w), t: slices.Clone(f.t), tinv: slices.Clone(f.tinv), q1: slices.Clone(f.q1)}
 }
 
-// add appends row r. The parameters coef and perp describe the vector m_r of the row: it is coef·Q₁
-// + perp, with perp orthogonal to Q₁. norm2 is ‖perp‖².
-func (f *triangle) add(r, n int, norm2 float64, coef, perp []float64) {
-	k, d := len(f.w), math.Sqrt(norm2)
-	t, inv := f.t[k*n:k*n+k+1], 1/d
+// add appends row r. The parameters coef and w describe the vector m_r of the row: it is coef·Q₁ + w,
+// with w orthogonal to Q₁. norm2 is ‖w‖². The new row q of Q₁ is w/‖w‖. add subtracts the projection
+// g·q from perp, with g = qᵀperp, and returns g.
+func (f *triangle) add(r, n int, norm2 float64, coef, w, perp []float64) (g float64) {
+	k := len(f.w)
+	t := f.t[k*n : k*n+k+1]
 	copy(t, coef[:k])
-	t[k], f.tinv[k] = d, inv
-	floats.ScaleTo(f.q1[k*n:(k+1)*n], inv, perp)
+	t[k], f.tinv[k], g = dense.AppendRow(f.q1[k*n:(k+1)*n], w, perp, norm2)
 	f.w = append(f.w, r)
+	return g
 }
 
 // project splits the parameter m, the vector m_r of a row r, into m = Q₁ᵀt + w. It sets t = Q₁m and
@@ -84,14 +85,8 @@ func (f *triangle) add(r, n int, norm2 float64, coef, perp []float64) {
 // time. This keeps the rows of Q₁ orthogonal to rounding error (Daniel et al., 1976).
 func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float64 {
 	k, n := len(f.w), len(m)
+	remainder := dense.SplitRow(t, w, m, f.q1, k)
 	t, dt = t[:k], dt[:k]
-	copy(w, m)
-	dense.Products(t, f.q1, n, m)
-	for i, v := range t {
-		dt[i] = -v
-	}
-	dense.AddRows(w, dt, f.q1, n)
-	remainder := floats.Dot(w, w)
 	for pass := 0; pass < 2 && remainder < cancelTol*norm2 && k > 0; pass++ {
 		norm2 = remainder
 		dense.Products(dt, f.q1, n, w)

@@ -60,21 +60,46 @@ func (a *activeSet) load(q *QP) error {
 // last program.
 func (a *activeSet) loadRows(q *QP) (sameRows bool, err error) {
 	sameRows = true
-	first := 0
 	if a.twoSided {
-		if sameRows, err = a.loadSides(q); err != nil {
+		sameRows, err = a.loadSides(q)
+	} else {
+		sameRows, err = a.loadBlock(0, q.G, q.H)
+	}
+	if err != nil {
+		return false, err
+	}
+	sameEqualities, err := a.loadBlock(a.m, q.A, q.B)
+	return sameRows && sameEqualities, err
+}
+
+// loadBlock copies the rows of the matrix g and their right-hand sides. The first of them is
+// constraint first. loadBlock reports whether the coefficients are equal to those of the last
+// program.
+func (a *activeSet) loadBlock(first int, g *mat.Dense, rhs []float64) (same bool, err error) {
+	same = true
+	if !a.loaded {
+		same = len(rhs) == 0
+		if err := a.takeRows(first, 0, len(rhs), g); err != nil {
 			return false, err
 		}
-		first = a.m
 	}
-	for r := first; r < a.rows; r++ {
-		equal, err := a.loadRow(q, r)
-		if err != nil {
-			return false, err
+	for i, v := range rhs {
+		r := first + i
+		if a.loaded && !a.sameRow(r, g.RawRowView(i), v) {
+			same = false
+			if err := a.takeRows(r, i, 1, g); err != nil {
+				return false, err
+			}
 		}
-		sameRows = sameRows && equal
+		right := v * a.scale[r]
+		a.r[r] = right
+		if !(math.Abs(right) >= dense.SmallestNormal && math.Abs(right) <= math.MaxFloat64) && right != 0 || right == 0 && v != 0 {
+			if err := a.oddRight(r, i, v); err != nil {
+				return false, err
+			}
+		}
 	}
-	return sameRows, nil
+	return same, nil
 }
 
 // findParts finds the parts of the program, and assigns each variable and each row to its part. It
@@ -178,28 +203,6 @@ func (a *activeSet) checkSymmetry() error {
 	return nil
 }
 
-// loadRow copies the row of constraint r. It reports whether the coefficients are equal to the
-// coefficients of constraint r in the last problem.
-func (a *activeSet) loadRow(q *QP, r int) (same bool, err error) {
-	g, rhs, i := q.G, q.H, r
-	if r >= a.m {
-		g, rhs, i = q.A, q.B, r-a.m
-	}
-	src, v := g.RawRowView(i), rhs[i]
-	same = a.loaded && a.sameRow(r, src, v)
-	if !same {
-		if err := a.takeRow(r, i, g, src); err != nil {
-			return false, err
-		}
-	}
-	right := v * a.scale[r]
-	a.r[r] = right
-	if !(math.Abs(right) >= dense.SmallestNormal && math.Abs(right) <= math.MaxFloat64) && right != 0 || right == 0 && v != 0 {
-		return same, a.oddRight(r, i, v)
-	}
-	return same, nil
-}
-
 // loadSides copies the inequalities of a program with two sides. It reports whether their
 // coefficients equal the coefficients of the last problem.
 func (a *activeSet) loadSides(q *QP) (same bool, err error) {
@@ -214,7 +217,7 @@ func (a *activeSet) loadSides(q *QP) (same bool, err error) {
 		} else {
 			src := q.G.RawRowView(r)
 			if known = known && a.sameRow(r, src, 0); !known {
-				if err := a.takeRow(r, r, q.G, src); err != nil {
+				if err := a.takeRows(r, r, 1, q.G); err != nil {
 					return false, err
 				}
 			}
@@ -236,7 +239,7 @@ func (a *activeSet) takeBound(r int) {
 }
 
 // boundScale is the scale of a row that holds a bound. The only coefficient of the row is then ½,
-// and so is its norm, as takeRow scales norms into the interval [½, 1).
+// and so is its norm, as takeRows scales norms into the interval [½, 1).
 const boundScale = .5
 
 // setSides sets the lower side of row r to lo and the upper side to hi. The row faces the same side
@@ -365,32 +368,34 @@ func inRange(s, v float64) bool {
 	return t >= dense.SmallestNormal && t <= math.MaxFloat64 || v == 0 || math.IsInf(v, 0)
 }
 
-// takeRow scales and stores the coefficients src of constraint r. These coefficients are row i of
-// the matrix g.
-func (a *activeSet) takeRow(r, i int, g *mat.Dense, src []float64) (err error) {
-	norm := floats.Dot(src, src)
-	if safeSquares < norm && norm < 1/safeSquares {
-		norm = math.Sqrt(norm)
-	} else if norm, err = a.oddNorm(r, i, g); err != nil {
-		return err
+// takeRows scales and stores the coefficients of constraint r and of the constraints behind it.
+// These coefficients are row i of the matrix g and the rows behind it.
+func (a *activeSet) takeRows(r, i, count int, g *mat.Dense) error {
+	if count == 0 {
+		return nil
 	}
-	s := 1.0
-	if norm > 0 {
-		// s is the power of two that scales norm into [½, 1). It is a normal number, because the norm of
-		// a row and the reciprocal of the norm are normal numbers.
-		s = math.Float64frombits((2*exponentBias-1)<<mantissaBits - math.Float64bits(norm)&^(1<<mantissaBits-1))
+	n, raw := a.n, g.RawMatrix()
+	norm2 := a.mnorm[r : r+count] // mrow computes these entries later
+	from := raw.Data[i*raw.Stride:]
+	dense.NormaliseRows(a.c[r*n:(r+count)*n], a.scale[r:r+count], norm2, from, raw.Stride, n)
+	for k, v := range norm2 {
+		src := from[k*raw.Stride:][:n]
+		if !(safeSquares < v && v < 1/safeSquares) {
+			norm, err := a.oddNorm(r+k, i+k, g)
+			if err != nil {
+				return err
+			}
+			s := 1.0
+			if norm > 0 {
+				s = dense.PowerFor(norm)
+			}
+			a.scale[r+k] = s
+			floats.ScaleTo(a.crow(r+k), s, src)
+		}
+		a.onlyCol[r+k] = onlyEntry(src)
 	}
-	a.scale[r] = s
-	a.onlyCol[r] = onlyEntry(src)
-	floats.ScaleTo(a.crow(r), s, src)
 	return nil
 }
-
-// The layout of a float64.
-const (
-	mantissaBits = 52
-	exponentBias = 1023
-)
 
 // oddNorm returns the norm of constraint r, which is row i of the matrix g. It is used if the sum
 // of the squared coefficients may underflow or overflow.

@@ -277,7 +277,7 @@ func (d *qpDerivative) areIndependent(rows []int) bool {
 		if !(left > dependTol*dependTol*norm2) {
 			return false
 		}
-		f.add(r, a.n, left, row, outside)
+		f.add(r, a.n, left, row, outside, more)
 	}
 	return true
 }

@@ -140,10 +140,7 @@ func (a *activeSet) combination() []float64 {
 // enter appends row r to the working set. Row r must be the row that was projected last.
 func (a *activeSet) enter(r int, norm2 float64) {
 	k, n := len(a.w), a.n
-	a.add(r, n, norm2, a.row, a.wrow)
-	q := a.q1[k*n : (k+1)*n]
-	a.g[k] = floats.Dot(q, a.perp)
-	floats.AddScaled(a.perp, -a.g[k], q)
+	a.g[k] = a.add(r, n, norm2, a.row, a.wrow, a.perp)
 	a.lam[k] = 0
 	a.at[r] = k
 	if a.equality(r) {

@@ -248,3 +248,18 @@ func descendBox(z *float64, grad *float64, q *float64, steps *float64, lo *float
 //
 //go:noescape
 func compareHalves(q *float64, n int) (largest float64, differ int)
+
+// splitRow is SplitRow for n ≥ 4. The slice t has at least four entries, and entries behind the first k may change.
+//
+//go:noescape
+func splitRow(t *float64, w *float64, m *float64, q *float64, n int, k int) (norm2 float64)
+
+// appendRow is AppendRow for n ≥ 1.
+//
+//go:noescape
+func appendRow(q *float64, w *float64, perp *float64, n int, norm2 float64) (norm float64, inv float64, product float64)
+
+// normaliseRows is NormaliseRows for n ≥ 1 and at least one row.
+//
+//go:noescape
+func normaliseRows(dst *float64, scale *float64, norm2 *float64, a *float64, stride int, n int, rows int)

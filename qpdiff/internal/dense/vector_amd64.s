@@ -3381,16 +3381,16 @@ TEXT ·dots(SB), NOSPLIT, $0-48
 	MOVQ DI, R11
 	ANDQ $-4, R11
 
-group:
+dotsGroup:
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 	XORQ   R12, R12
 
-lanes:
+dotsLanes:
 	CMPQ    R12, R11
-	JE      rest
+	JE      dotsRest
 	VMOVUPD (SI)(R12*8), Y4
 	VMULPD  (DX)(R12*8), Y4, Y5
 	VADDPD  Y5, Y0, Y0
@@ -3401,17 +3401,17 @@ lanes:
 	VMULPD  (R10)(R12*8), Y4, Y4
 	VADDPD  Y4, Y3, Y3
 	ADDQ    $0x04, R12
-	JMP     lanes
+	JMP     dotsLanes
 
-rest:
+dotsRest:
 	VEXTRACTF128 $0x01, Y0, X4
 	VEXTRACTF128 $0x01, Y1, X5
 	VEXTRACTF128 $0x01, Y2, X6
 	VEXTRACTF128 $0x01, Y3, X7
 
-one:
+dotsOne:
 	CMPQ   R12, DI
-	JE     store
+	JE     dotsStore
 	VMOVSD (SI)(R12*8), X8
 	VMULSD (DX)(R12*8), X8, X9
 	VADDSD X9, X0, X0
@@ -3422,9 +3422,9 @@ one:
 	VMULSD (R10)(R12*8), X8, X8
 	VADDSD X8, X3, X3
 	INCQ   R12
-	JMP    one
+	JMP    dotsOne
 
-store:
+dotsStore:
 	VADDPD    X4, X0, X0
 	VUNPCKHPD X0, X0, X4
 	VADDSD    X4, X0, X0
@@ -3442,7 +3442,7 @@ store:
 	VADDSD    X7, X3, X3
 	VMOVSD    X3, 24(AX)
 	SUBQ      $0x04, CX
-	JE        end
+	JE        dotsEnd
 	MOVQ      $0x00000004, R12
 	CMPQ      CX, R12
 	CMOVQLT   CX, R12
@@ -3454,9 +3454,9 @@ store:
 	ADDQ      R12, R8
 	ADDQ      R12, R9
 	ADDQ      R12, R10
-	JMP       group
+	JMP       dotsGroup
 
-end:
+dotsEnd:
 	VZEROUPPER
 	RET
 
@@ -4144,4 +4144,471 @@ columns:
 	VZEROUPPER
 	MOVSD        X1, largest+16(FP)
 	MOVQ         AX, differ+24(FP)
+	RET
+
+// func splitRow(t *float64, w *float64, m *float64, q *float64, n int, k int) (norm2 float64)
+// Requires: AVX, CMOV, SSE2
+TEXT ·splitRow(SB), NOSPLIT, $0-56
+	MOVQ    k+40(FP), AX
+	MOVQ    n+32(FP), CX
+	TESTQ   AX, AX
+	JE      products
+	MOVQ    t+0(FP), DX
+	MOVQ    m+16(FP), SI
+	MOVQ    CX, DI
+	MOVQ    $0x00000004, BX
+	CMPQ    AX, BX
+	CMOVQGT AX, BX
+	MOVQ    q+24(FP), AX
+	SHLQ    $0x03, DI
+	LEAQ    (AX)(DI*1), R8
+	LEAQ    (R8)(DI*1), R9
+	LEAQ    (R9)(DI*1), R10
+	MOVQ    CX, R11
+	ANDQ    $-4, R11
+
+dotsGroup:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	XORQ   R12, R12
+
+dotsLanes:
+	CMPQ    R12, R11
+	JE      dotsRest
+	VMOVUPD (SI)(R12*8), Y4
+	VMULPD  (AX)(R12*8), Y4, Y5
+	VADDPD  Y5, Y0, Y0
+	VMULPD  (R8)(R12*8), Y4, Y5
+	VADDPD  Y5, Y1, Y1
+	VMULPD  (R9)(R12*8), Y4, Y5
+	VADDPD  Y5, Y2, Y2
+	VMULPD  (R10)(R12*8), Y4, Y4
+	VADDPD  Y4, Y3, Y3
+	ADDQ    $0x04, R12
+	JMP     dotsLanes
+
+dotsRest:
+	VEXTRACTF128 $0x01, Y0, X4
+	VEXTRACTF128 $0x01, Y1, X5
+	VEXTRACTF128 $0x01, Y2, X6
+	VEXTRACTF128 $0x01, Y3, X7
+
+dotsOne:
+	CMPQ   R12, CX
+	JE     dotsStore
+	VMOVSD (SI)(R12*8), X8
+	VMULSD (AX)(R12*8), X8, X9
+	VADDSD X9, X0, X0
+	VMULSD (R8)(R12*8), X8, X9
+	VADDSD X9, X1, X1
+	VMULSD (R9)(R12*8), X8, X9
+	VADDSD X9, X2, X2
+	VMULSD (R10)(R12*8), X8, X8
+	VADDSD X8, X3, X3
+	INCQ   R12
+	JMP    dotsOne
+
+dotsStore:
+	VADDPD    X4, X0, X0
+	VUNPCKHPD X0, X0, X4
+	VADDSD    X4, X0, X0
+	VMOVSD    X0, (DX)
+	VADDPD    X5, X1, X1
+	VUNPCKHPD X1, X1, X5
+	VADDSD    X5, X1, X1
+	VMOVSD    X1, 8(DX)
+	VADDPD    X6, X2, X2
+	VUNPCKHPD X2, X2, X6
+	VADDSD    X6, X2, X2
+	VMOVSD    X2, 16(DX)
+	VADDPD    X7, X3, X3
+	VUNPCKHPD X3, X3, X7
+	VADDSD    X7, X3, X3
+	VMOVSD    X3, 24(DX)
+	SUBQ      $0x04, BX
+	JE        dotsEnd
+	MOVQ      $0x00000004, R12
+	CMPQ      BX, R12
+	CMOVQLT   BX, R12
+	LEAQ      (DX)(R12*8), DX
+	SUBQ      R12, BX
+	ADDQ      $0x04, BX
+	IMULQ     DI, R12
+	ADDQ      R12, AX
+	ADDQ      R12, R8
+	ADDQ      R12, R9
+	ADDQ      R12, R10
+	JMP       dotsGroup
+
+dotsEnd:
+products:
+	MOVQ k+40(FP), AX
+	MOVQ n+32(FP), CX
+	MOVQ m+16(FP), DX
+	MOVQ w+8(FP), BX
+	MOVQ q+24(FP), SI
+	MOVQ t+0(FP), DI
+	MOVQ CX, R9
+	MOVQ CX, R8
+	SHLQ $0x03, R8
+
+many:
+	CMPQ    R9, $0x10
+	JLE     few
+	VMOVUPD (DX), Y0
+	VMOVUPD 32(DX), Y1
+	VMOVUPD 64(DX), Y2
+	VMOVUPD 96(DX), Y3
+	MOVQ    SI, R10
+	XORQ    R11, R11
+
+manyRow:
+	CMPQ         R11, AX
+	JE           manyStore
+	VBROADCASTSD (DI)(R11*8), Y4
+	VMULPD       (R10), Y4, Y5
+	VSUBPD       Y5, Y0, Y0
+	VMULPD       32(R10), Y4, Y5
+	VSUBPD       Y5, Y1, Y1
+	VMULPD       64(R10), Y4, Y5
+	VSUBPD       Y5, Y2, Y2
+	VMULPD       96(R10), Y4, Y4
+	VSUBPD       Y4, Y3, Y3
+	ADDQ         R8, R10
+	INCQ         R11
+	JMP          manyRow
+
+manyStore:
+	VMOVUPD Y3, 96(BX)
+	VMOVUPD Y2, 64(BX)
+	VMOVUPD Y1, 32(BX)
+	VMOVUPD Y0, (BX)
+	ADDQ    $0x80, DX
+	ADDQ    $0x80, BX
+	ADDQ    $0x80, SI
+	SUBQ    $0x10, R9
+	CMPQ    R9, $0x04
+	JGE     many
+	VMOVUPD -32(DX)(R9*8), Y0
+	MOVQ    SI, R10
+	XORQ    R11, R11
+
+partRow:
+	CMPQ         R11, AX
+	JE           partStore
+	VBROADCASTSD (DI)(R11*8), Y1
+	VMULPD       -32(R10)(R9*8), Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	ADDQ         R8, R10
+	INCQ         R11
+	JMP          partRow
+
+partStore:
+	VMOVUPD Y0, -32(BX)(R9*8)
+	JMP     norm
+
+few:
+	CMPQ    R9, $0x04
+	JG      oneNot
+	VMOVUPD -32(DX)(R9*8), Y0
+	MOVQ    SI, R10
+	XORQ    R11, R11
+
+oneRow:
+	CMPQ         R11, AX
+	JE           oneStore
+	VBROADCASTSD (DI)(R11*8), Y1
+	VMULPD       -32(R10)(R9*8), Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	ADDQ         R8, R10
+	INCQ         R11
+	JMP          oneRow
+
+oneStore:
+	VMOVUPD Y0, -32(BX)(R9*8)
+	JMP     norm
+
+oneNot:
+	CMPQ    R9, $0x08
+	JG      twoNot
+	VMOVUPD (DX), Y0
+	VMOVUPD -32(DX)(R9*8), Y1
+	MOVQ    SI, R10
+	XORQ    R11, R11
+
+twoRow:
+	CMPQ         R11, AX
+	JE           twoStore
+	VBROADCASTSD (DI)(R11*8), Y2
+	VMULPD       (R10), Y2, Y3
+	VSUBPD       Y3, Y0, Y0
+	VMULPD       -32(R10)(R9*8), Y2, Y2
+	VSUBPD       Y2, Y1, Y1
+	ADDQ         R8, R10
+	INCQ         R11
+	JMP          twoRow
+
+twoStore:
+	VMOVUPD Y1, -32(BX)(R9*8)
+	VMOVUPD Y0, (BX)
+	JMP     norm
+
+twoNot:
+	CMPQ    R9, $0x0c
+	JG      threeNot
+	VMOVUPD (DX), Y0
+	VMOVUPD 32(DX), Y1
+	VMOVUPD -32(DX)(R9*8), Y2
+	MOVQ    SI, R10
+	XORQ    R11, R11
+
+threeRow:
+	CMPQ         R11, AX
+	JE           threeStore
+	VBROADCASTSD (DI)(R11*8), Y3
+	VMULPD       (R10), Y3, Y4
+	VSUBPD       Y4, Y0, Y0
+	VMULPD       32(R10), Y3, Y4
+	VSUBPD       Y4, Y1, Y1
+	VMULPD       -32(R10)(R9*8), Y3, Y3
+	VSUBPD       Y3, Y2, Y2
+	ADDQ         R8, R10
+	INCQ         R11
+	JMP          threeRow
+
+threeStore:
+	VMOVUPD Y2, -32(BX)(R9*8)
+	VMOVUPD Y1, 32(BX)
+	VMOVUPD Y0, (BX)
+	JMP     norm
+
+threeNot:
+	VMOVUPD (DX), Y0
+	VMOVUPD 32(DX), Y1
+	VMOVUPD 64(DX), Y2
+	VMOVUPD -32(DX)(R9*8), Y3
+	MOVQ    SI, R10
+	XORQ    R11, R11
+
+fourRow:
+	CMPQ         R11, AX
+	JE           fourStore
+	VBROADCASTSD (DI)(R11*8), Y4
+	VMULPD       (R10), Y4, Y5
+	VSUBPD       Y5, Y0, Y0
+	VMULPD       32(R10), Y4, Y5
+	VSUBPD       Y5, Y1, Y1
+	VMULPD       64(R10), Y4, Y5
+	VSUBPD       Y5, Y2, Y2
+	VMULPD       -32(R10)(R9*8), Y4, Y4
+	VSUBPD       Y4, Y3, Y3
+	ADDQ         R8, R10
+	INCQ         R11
+	JMP          fourRow
+
+fourStore:
+	VMOVUPD Y3, -32(BX)(R9*8)
+	VMOVUPD Y2, 64(BX)
+	VMOVUPD Y1, 32(BX)
+	VMOVUPD Y0, (BX)
+
+norm:
+	MOVQ   w+8(FP), AX
+	VXORPD Y0, Y0, Y0
+	XORQ   DX, DX
+	MOVQ   CX, BX
+	ANDQ   $-4, BX
+	JE     dotRest
+
+dotLanes:
+	VMOVUPD (AX)(DX*8), Y1
+	VMULPD  Y1, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	ADDQ    $0x04, DX
+	CMPQ    DX, BX
+	JNE     dotLanes
+
+dotRest:
+	VEXTRACTF128 $0x01, Y0, X1
+
+dotOne:
+	CMPQ   DX, CX
+	JE     dotEnd
+	VMOVSD (AX)(DX*8), X2
+	VMULSD X2, X2, X2
+	VADDSD X2, X0, X0
+	INCQ   DX
+	JMP    dotOne
+
+dotEnd:
+	VADDPD    X1, X0, X0
+	VUNPCKHPD X0, X0, X1
+	VADDSD    X1, X0, X0
+	VZEROUPPER
+	MOVSD     X0, norm2+48(FP)
+	RET
+
+// func appendRow(q *float64, w *float64, perp *float64, n int, norm2 float64) (norm float64, inv float64, product float64)
+// Requires: AVX, SSE2
+TEXT ·appendRow(SB), NOSPLIT, $0-64
+	MOVQ        q+0(FP), AX
+	MOVQ        w+8(FP), CX
+	MOVQ        perp+16(FP), DX
+	MOVQ        n+24(FP), BX
+	MOVSD       norm2+32(FP), X0
+	VSQRTSD     X0, X0, X0
+	MOVQ        $0x3ff0000000000000, SI
+	MOVQ        SI, X1
+	VDIVSD      X0, X1, X1
+	VMOVDDUP    X1, X2
+	VINSERTF128 $0x01, X2, Y2, Y2
+	VXORPD      Y3, Y3, Y3
+	XORQ        SI, SI
+	MOVQ        BX, DI
+	ANDQ        $-4, DI
+	JE          dotRest
+
+dotLanes:
+	VMOVUPD (CX)(SI*8), Y4
+	VMULPD  Y2, Y4, Y4
+	VMOVUPD Y4, (AX)(SI*8)
+	VMULPD  (DX)(SI*8), Y4, Y4
+	VADDPD  Y4, Y3, Y3
+	ADDQ    $0x04, SI
+	CMPQ    SI, DI
+	JNE     dotLanes
+
+dotRest:
+	VEXTRACTF128 $0x01, Y3, X2
+
+dotOne:
+	CMPQ   SI, BX
+	JE     dotEnd
+	VMOVSD (CX)(SI*8), X4
+	VMULSD X1, X4, X4
+	VMOVSD X4, (AX)(SI*8)
+	VMULSD (DX)(SI*8), X4, X4
+	VADDSD X4, X3, X3
+	INCQ   SI
+	JMP    dotOne
+
+dotEnd:
+	VADDPD      X2, X3, X3
+	VUNPCKHPD   X3, X3, X2
+	VADDSD      X2, X3, X3
+	VMOVDDUP    X3, X5
+	VINSERTF128 $0x01, X5, Y5, Y2
+	XORQ        CX, CX
+	MOVQ        BX, SI
+	ANDQ        $-4, SI
+	JE          one
+
+lanes:
+	VMULPD  (AX)(CX*8), Y2, Y5
+	VMOVUPD (DX)(CX*8), Y4
+	VSUBPD  Y5, Y4, Y4
+	VMOVUPD Y4, (DX)(CX*8)
+	ADDQ    $0x04, CX
+	CMPQ    CX, SI
+	JNE     lanes
+
+one:
+	CMPQ   CX, BX
+	JE     end
+	VMULSD (AX)(CX*8), X3, X4
+	VMOVSD (DX)(CX*8), X2
+	VSUBSD X4, X2, X2
+	VMOVSD X2, (DX)(CX*8)
+	INCQ   CX
+	JMP    one
+
+end:
+	VZEROUPPER
+	MOVSD X0, norm+40(FP)
+	MOVSD X1, inv+48(FP)
+	MOVSD X3, product+56(FP)
+	RET
+
+// func normaliseRows(dst *float64, scale *float64, norm2 *float64, a *float64, stride int, n int, rows int)
+// Requires: AVX, SSE2
+TEXT ·normaliseRows(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ scale+8(FP), CX
+	MOVQ norm2+16(FP), DX
+	MOVQ a+24(FP), BX
+	MOVQ stride+32(FP), SI
+	MOVQ n+40(FP), DI
+	MOVQ rows+48(FP), R8
+	MOVQ $0xfff0000000000000, R9
+	MOVQ $0x7fd0000000000000, R10
+
+row:
+	VXORPD Y0, Y0, Y0
+	XORQ   R11, R11
+	MOVQ   DI, R12
+	ANDQ   $-4, R12
+	JE     dotRest
+
+dotLanes:
+	VMOVUPD (BX)(R11*8), Y1
+	VMULPD  Y1, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	ADDQ    $0x04, R11
+	CMPQ    R11, R12
+	JNE     dotLanes
+
+dotRest:
+	VEXTRACTF128 $0x01, Y0, X1
+
+dotOne:
+	CMPQ   R11, DI
+	JE     dotEnd
+	VMOVSD (BX)(R11*8), X2
+	VMULSD X2, X2, X2
+	VADDSD X2, X0, X0
+	INCQ   R11
+	JMP    dotOne
+
+dotEnd:
+	VADDPD       X1, X0, X0
+	VUNPCKHPD    X0, X0, X1
+	VADDSD       X1, X0, X0
+	VMOVSD       X0, (DX)
+	VSQRTSD      X0, X0, X0
+	MOVQ         X0, R11
+	ANDQ         R9, R11
+	MOVQ         R10, R12
+	SUBQ         R11, R12
+	MOVQ         R12, (CX)
+	VBROADCASTSD (CX), Y0
+	XORQ         R11, R11
+	MOVQ         DI, R12
+	ANDQ         $-4, R12
+	JE           one
+
+lanes:
+	VMULPD  (BX)(R11*8), Y0, Y1
+	VMOVUPD Y1, (AX)(R11*8)
+	ADDQ    $0x04, R11
+	CMPQ    R11, R12
+	JNE     lanes
+
+one:
+	CMPQ   R11, DI
+	JE     next
+	VMULSD (BX)(R11*8), X0, X1
+	VMOVSD X1, (AX)(R11*8)
+	INCQ   R11
+	JMP    one
+
+next:
+	LEAQ (BX)(SI*8), BX
+	LEAQ (AX)(DI*8), AX
+	ADDQ $0x08, CX
+	ADDQ $0x08, DX
+	DECQ R8
+	JNE  row
+	VZEROUPPER
 	RET

@@ -130,6 +130,19 @@ func TestVectors(t *testing.T) {
 			BackSolve(lower, inv, n, stride, out)
 			return out
 		})
+		both("NormaliseRows", sizes, func() []float64 {
+			out, scale, norm2 := make([]float64, rows*n), make([]float64, rows), make([]float64, rows)
+			NormaliseRows(out, scale, norm2, x, stride, n)
+			return slices.Concat(out, scale, norm2)
+		})
+		count, square := min(rows, n-1), draw(max(n, leastRows)*n)
+		both("SplitRow", sizes, func() []float64 {
+			t, w := make([]float64, n+leastRows), make([]float64, n)
+			norm2 := SplitRow(t, w, y[:n], square, count)
+			q, perp := make([]float64, n), slices.Clone(x[:n])
+			norm, inv, g := AppendRow(q, w, perp, norm2)
+			return slices.Concat(t[:count], w, q, perp, []float64{norm2, norm, inv, g})
+		})
 		both("RotateRows", sizes, func() []float64 {
 			out, k := slices.Clone(lower), n/2
 			RotateRows(out, stride, n, lower[:k], lower[n:n+k])

@@ -53,6 +53,7 @@ func main() {
 	rotateRows()
 	descendBox()
 	compareHalves()
+	workingSets()
 	Generate()
 }
 
@@ -663,19 +664,27 @@ func dots() {
 	dst, count := Load(Param("dst"), GP64()), Load(Param("count"), GP64())
 	a, stride, x, n := Load(Param("a"), GP64()), Load(Param("stride"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	rows := rowsFrom(a, stride)
+	dotGroups(dst, count, rows, stride, x, n)
+	VZEROUPPER()
+	RET()
+}
+
+// dotGroups writes the code of dots. It takes the first four rows, and their distance in bytes. The
+// registers dst, count and rows change.
+func dotGroups(dst, count reg.Register, rows [dotRows]reg.Register, stride, x, n reg.Register) {
 	whole, at := GP64(), GP64() // in whole: the number of entries that fill whole registers
 	MOVQ(n, whole)
 	ANDQ(I32(-lanes), whole)
-	Label("group")
+	Label("dotsGroup")
 	var sums [dotRows]reg.VecVirtual
 	for k := range sums {
 		sums[k] = YMM()
 		VXORPD(sums[k], sums[k], sums[k])
 	}
 	XORQ(at, at)
-	Label("lanes")
+	Label("dotsLanes")
 	CMPQ(at, whole)
-	JE(LabelRef("rest"))
+	JE(LabelRef("dotsRest"))
 	v := YMM()
 	VMOVUPD(Mem{Base: x, Index: at, Scale: 8}, v)
 	for k, row := range rows {
@@ -684,8 +693,8 @@ func dots() {
 		VADDPD(p, sums[k], sums[k])
 	}
 	ADDQ(Imm(lanes), at)
-	JMP(LabelRef("lanes"))
-	Label("rest")
+	JMP(LabelRef("dotsLanes"))
+	Label("dotsRest")
 	// The remaining entries are added to the first lane. An addition of one entry clears its
 	// register beyond the first two lanes. The upper two lanes are therefore kept in other
 	// registers.
@@ -694,9 +703,9 @@ func dots() {
 		high[k] = XMM()
 		VEXTRACTF128(Imm(1), sums[k], high[k])
 	}
-	Label("one")
+	Label("dotsOne")
 	CMPQ(at, n)
-	JE(LabelRef("store"))
+	JE(LabelRef("dotsStore"))
 	w := XMM()
 	VMOVSD(Mem{Base: x, Index: at, Scale: 8}, w)
 	for k, row := range rows {
@@ -705,8 +714,8 @@ func dots() {
 		VADDSD(p, sums[k].AsX(), sums[k].AsX())
 	}
 	INCQ(at)
-	JMP(LabelRef("one"))
-	Label("store")
+	JMP(LabelRef("dotsOne"))
+	Label("dotsStore")
 	for k := range sums {
 		low := sums[k].AsX()
 		VADDPD(high[k], low, low)
@@ -715,7 +724,7 @@ func dots() {
 		VMOVSD(low, Mem{Base: dst, Disp: k * 8})
 	}
 	SUBQ(Imm(dotRows), count)
-	JE(LabelRef("end"))
+	JE(LabelRef("dotsEnd"))
 	move := GP64() // number of rows to the next group
 	MOVQ(U32(dotRows), move)
 	CMPQ(count, move)
@@ -727,10 +736,8 @@ func dots() {
 	for _, row := range rows {
 		ADDQ(move, row)
 	}
-	JMP(LabelRef("group"))
-	Label("end")
-	VZEROUPPER()
-	RET()
+	JMP(LabelRef("dotsGroup"))
+	Label("dotsEnd")
 }
 
 // addRowsTo writes a function that keeps a part of dst in registers while it adds all rows to this

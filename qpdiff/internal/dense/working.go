@@ -1,0 +1,79 @@
+package dense
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
+
+// This file has the steps by which a row enters a working set. The results have the same bits as
+// with floats.Dot and floats.AddScaled.
+
+// SplitRow splits the vector m into a combination of the first k rows of q and a remainder. The
+// rows of q are orthonormal and have the length of m. SplitRow sets t to the products of m with the
+// rows, sets w to m − Σ t_i q_i, and returns ‖w‖². If t has more than k entries, some of them may
+// change. w must not overlap with m.
+func SplitRow(t, w, m, q []float64, k int) (norm2 float64) {
+	n := len(m)
+	if vectors && n >= leastEntries {
+		most := max(k, leastRows) // so many products are computed
+		_, _, _ = t[most-1], w[n-1], q[most*n-1]
+		return splitRow(&t[0], &w[0], &m[0], &q[0], n, k)
+	}
+	Products(t[:k], q, n, m)
+	copy(w, m)
+	for i, v := range t[:k] {
+		floats.AddScaled(w, -v, q[i*n:(i+1)*n])
+	}
+	return floats.Dot(w, w)
+}
+
+// AppendRow sets q to w/‖w‖, where norm2 is ‖w‖². It subtracts the projection g·q from perp, with g
+// = qᵀperp. It returns ‖w‖, 1/‖w‖ and g.
+func AppendRow(q, w, perp []float64, norm2 float64) (norm, inv, g float64) {
+	n := len(q)
+	if vectors && n > 0 {
+		_, _ = w[n-1], perp[n-1]
+		return appendRow(&q[0], &w[0], &perp[0], n, norm2)
+	}
+	norm = math.Sqrt(norm2)
+	inv = 1 / norm
+	floats.ScaleTo(q, inv, w)
+	g = floats.Dot(q, perp)
+	floats.AddScaled(perp, -g, q)
+	return norm, inv, g
+}
+
+// NormaliseRows scales rows of n entries by powers of two, so that their norms lie in the interval
+// [½, 1). It sets norm2 to the squared norms of the rows before, and scale to the powers. The rows
+// of a are stride entries apart, and the rows of dst are n entries apart. Their number is the
+// length of scale. Unless norm2 is a normal number, the scale and the scaled row are undefined.
+func NormaliseRows(dst, scale, norm2, a []float64, stride, n int) {
+	rows := len(scale)
+	if rows == 0 {
+		return
+	}
+	if vectors && n > 0 {
+		_, _, _ = dst[rows*n-1], norm2[rows-1], a[(rows-1)*stride+n-1]
+		normaliseRows(&dst[0], &scale[0], &norm2[0], &a[0], stride, n, rows)
+		return
+	}
+	for i := range scale {
+		row := a[i*stride:][:n]
+		norm2[i] = floats.Dot(row, row)
+		scale[i] = PowerFor(math.Sqrt(norm2[i]))
+		floats.ScaleTo(dst[i*n:(i+1)*n], scale[i], row)
+	}
+}
+
+// PowerFor returns the power of two that scales norm into the interval [½, 1). The parameter norm
+// and its reciprocal must be normal numbers above zero.
+func PowerFor(norm float64) float64 {
+	return math.Float64frombits((2*exponentBias-1)<<mantissaBits - math.Float64bits(norm)&^(1<<mantissaBits-1))
+}
+
+// The layout of a float64.
+const (
+	mantissaBits = 52
+	exponentBias = 1023
+)
