@@ -84,18 +84,14 @@ func (f *triangle) add(r, n int, norm2 float64, coef, w, perp []float64) (g floa
 // parameter dt is scratch. If the first projection subtracts most of m, project projects a second
 // time. This keeps the rows of Q₁ orthogonal to rounding error (Daniel et al., 1976).
 func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float64 {
-	k, n := len(f.w), len(m)
+	k := len(f.w)
 	remainder := dense.SplitRow(t, w, m, f.q1, k)
-	t, dt = t[:k], dt[:k]
 	for pass := 0; pass < 2 && remainder < cancelTol*norm2 && k > 0; pass++ {
 		norm2 = remainder
-		dense.Products(dt, f.q1, n, w)
-		for i, v := range dt {
+		remainder = dense.SplitRow(dt, w, w, f.q1, k)
+		for i, v := range dt[:k] {
 			t[i] += v
-			dt[i] = -v
 		}
-		dense.AddRows(w, dt, f.q1, n)
-		remainder = floats.Dot(w, w)
 	}
 	return remainder
 }

@@ -4192,21 +4192,21 @@ dotsLanes:
 dotsRest:
 	VEXTRACTF128 $0x01, Y0, X4
 	VEXTRACTF128 $0x01, Y1, X5
-	VEXTRACTF128 $0x01, Y2, X6
-	VEXTRACTF128 $0x01, Y3, X7
+	VEXTRACTF128 $0x01, Y2, X7
+	VEXTRACTF128 $0x01, Y3, X8
 
 dotsOne:
 	CMPQ   R12, CX
 	JE     dotsStore
-	VMOVSD (SI)(R12*8), X8
-	VMULSD (AX)(R12*8), X8, X9
-	VADDSD X9, X0, X0
-	VMULSD (R8)(R12*8), X8, X9
-	VADDSD X9, X1, X1
-	VMULSD (R9)(R12*8), X8, X9
-	VADDSD X9, X2, X2
-	VMULSD (R10)(R12*8), X8, X8
-	VADDSD X8, X3, X3
+	VMOVSD (SI)(R12*8), X9
+	VMULSD (AX)(R12*8), X9, X10
+	VADDSD X10, X0, X0
+	VMULSD (R8)(R12*8), X9, X10
+	VADDSD X10, X1, X1
+	VMULSD (R9)(R12*8), X9, X10
+	VADDSD X10, X2, X2
+	VMULSD (R10)(R12*8), X9, X9
+	VADDSD X9, X3, X3
 	INCQ   R12
 	JMP    dotsOne
 
@@ -4219,13 +4219,13 @@ dotsStore:
 	VUNPCKHPD X1, X1, X5
 	VADDSD    X5, X1, X1
 	VMOVSD    X1, 8(DX)
-	VADDPD    X6, X2, X2
-	VUNPCKHPD X2, X2, X6
-	VADDSD    X6, X2, X2
+	VADDPD    X7, X2, X2
+	VUNPCKHPD X2, X2, X7
+	VADDSD    X7, X2, X2
 	VMOVSD    X2, 16(DX)
-	VADDPD    X7, X3, X3
-	VUNPCKHPD X3, X3, X7
-	VADDSD    X7, X3, X3
+	VADDPD    X8, X3, X3
+	VUNPCKHPD X3, X3, X8
+	VADDSD    X8, X3, X3
 	VMOVSD    X3, 24(DX)
 	SUBQ      $0x04, BX
 	JE        dotsEnd
@@ -4244,19 +4244,38 @@ dotsStore:
 
 dotsEnd:
 products:
-	MOVQ k+40(FP), AX
-	MOVQ n+32(FP), CX
-	MOVQ m+16(FP), DX
-	MOVQ w+8(FP), BX
-	MOVQ q+24(FP), SI
-	MOVQ t+0(FP), DI
-	MOVQ CX, R9
-	MOVQ CX, R8
-	SHLQ $0x03, R8
-
-many:
+	MOVQ    k+40(FP), AX
+	MOVQ    n+32(FP), CX
+	MOVQ    m+16(FP), DX
+	MOVQ    w+8(FP), BX
+	MOVQ    q+24(FP), SI
+	MOVQ    t+0(FP), DI
+	MOVQ    CX, R9
+	MOVQ    CX, R8
+	SHLQ    $0x03, R8
 	CMPQ    R9, $0x10
 	JLE     few
+	TESTQ   $0x00000003, R9
+	JE      many
+	VMOVUPD -32(DX)(R9*8), Y0
+	MOVQ    SI, R10
+	XORQ    R11, R11
+
+tailRow:
+	CMPQ         R11, AX
+	JE           tailStore
+	VBROADCASTSD (DI)(R11*8), Y1
+	VMULPD       -32(R10)(R9*8), Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	ADDQ         R8, R10
+	INCQ         R11
+	JMP          tailRow
+
+tailStore:
+	VMOVAPD Y0, Y6
+	ANDQ    $-4, R9
+
+many:
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -4264,9 +4283,9 @@ many:
 	MOVQ    SI, R10
 	XORQ    R11, R11
 
-manyRow:
+manyFourRow:
 	CMPQ         R11, AX
-	JE           manyStore
+	JE           manyFourStore
 	VBROADCASTSD (DI)(R11*8), Y4
 	VMULPD       (R10), Y4, Y5
 	VSUBPD       Y5, Y0, Y0
@@ -4278,9 +4297,9 @@ manyRow:
 	VSUBPD       Y4, Y3, Y3
 	ADDQ         R8, R10
 	INCQ         R11
-	JMP          manyRow
+	JMP          manyFourRow
 
-manyStore:
+manyFourStore:
 	VMOVUPD Y3, 96(BX)
 	VMOVUPD Y2, 64(BX)
 	VMOVUPD Y1, 32(BX)
@@ -4289,27 +4308,12 @@ manyStore:
 	ADDQ    $0x80, BX
 	ADDQ    $0x80, SI
 	SUBQ    $0x10, R9
-	CMPQ    R9, $0x04
+	CMPQ    R9, $0x10
 	JGE     many
-	VMOVUPD -32(DX)(R9*8), Y0
-	MOVQ    SI, R10
-	XORQ    R11, R11
-
-partRow:
-	CMPQ         R11, AX
-	JE           partStore
-	VBROADCASTSD (DI)(R11*8), Y1
-	VMULPD       -32(R10)(R9*8), Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	ADDQ         R8, R10
-	INCQ         R11
-	JMP          partRow
-
-partStore:
-	VMOVUPD Y0, -32(BX)(R9*8)
-	JMP     norm
 
 few:
+	CMPQ    R9, $0x00
+	JLE     stored
 	CMPQ    R9, $0x04
 	JG      oneNot
 	VMOVUPD -32(DX)(R9*8), Y0
@@ -4328,9 +4332,11 @@ oneRow:
 
 oneStore:
 	VMOVUPD Y0, -32(BX)(R9*8)
-	JMP     norm
+	JMP     stored
 
 oneNot:
+	CMPQ    R9, $0x04
+	JLE     stored
 	CMPQ    R9, $0x08
 	JG      twoNot
 	VMOVUPD (DX), Y0
@@ -4353,9 +4359,11 @@ twoRow:
 twoStore:
 	VMOVUPD Y1, -32(BX)(R9*8)
 	VMOVUPD Y0, (BX)
-	JMP     norm
+	JMP     stored
 
 twoNot:
+	CMPQ    R9, $0x08
+	JLE     stored
 	CMPQ    R9, $0x0c
 	JG      threeNot
 	VMOVUPD (DX), Y0
@@ -4382,9 +4390,13 @@ threeStore:
 	VMOVUPD Y2, -32(BX)(R9*8)
 	VMOVUPD Y1, 32(BX)
 	VMOVUPD Y0, (BX)
-	JMP     norm
+	JMP     stored
 
 threeNot:
+	CMPQ    R9, $0x0c
+	JLE     stored
+	CMPQ    R9, $0x10
+	JG      fourNot
 	VMOVUPD (DX), Y0
 	VMOVUPD 32(DX), Y1
 	VMOVUPD 64(DX), Y2
@@ -4413,6 +4425,17 @@ fourStore:
 	VMOVUPD Y2, 64(BX)
 	VMOVUPD Y1, 32(BX)
 	VMOVUPD Y0, (BX)
+	JMP     stored
+
+fourNot:
+stored:
+	CMPQ    CX, $0x10
+	JLE     norm
+	TESTQ   $0x00000003, CX
+	JE      norm
+	MOVQ    w+8(FP), AX
+	LEAQ    -32(AX)(CX*8), AX
+	VMOVUPD Y6, (AX)
 
 norm:
 	MOVQ   w+8(FP), AX

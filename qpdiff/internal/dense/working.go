@@ -12,7 +12,7 @@ import (
 // SplitRow splits the vector m into a combination of the first k rows of q and a remainder. The
 // rows of q are orthonormal and have the length of m. SplitRow sets t to the products of m with the
 // rows, sets w to m − Σ t_i q_i, and returns ‖w‖². If t has more than k entries, some of them may
-// change. w must not overlap with m.
+// change. w may be m.
 func SplitRow(t, w, m, q []float64, k int) (norm2 float64) {
 	n := len(m)
 	if vectors && n >= leastEntries {

@@ -17,8 +17,8 @@ func workingSets() {
 }
 
 // splitRow writes a function that subtracts a projection. Up to sixteen entries of the remainder
-// are in registers at a time. The last vector of the remainder overlaps the vector before it if the
-// number of entries is not a multiple of four.
+// are in registers at a time. If the number of entries is not a multiple of four, the last vector
+// of the remainder overlaps the vector before it.
 func splitRow() {
 	TEXT("splitRow", NOSPLIT, "func(t, w, m, q *float64, n, k int) (norm2 float64)")
 	Pragma("noescape")
@@ -40,19 +40,19 @@ func splitRow() {
 	MOVQ(n, left)
 	MOVQ(n, stride)
 	SHLQ(Imm(3), stride)
-	// subtract writes code for the next entries, in as many vectors as given. If last is set, the
-	// last vector consists of the last four entries.
-	subtract := func(name string, vectors int, last bool) {
-		place := func(base reg.Register, v int) Mem {
-			if last && v == vectors-1 {
-				return Mem{Base: base, Index: left, Scale: 8, Disp: -8 * lanes}
-			}
-			return Mem{Base: base, Disp: 8 * lanes * v}
+	// subtract writes code that computes the next entries, in as many vectors as given. If last is
+	// set, the last of these vectors consists of the last four entries that are left.
+	place := func(base reg.Register, v, vectors int, last bool) Mem {
+		if last && v == vectors-1 {
+			return Mem{Base: base, Index: left, Scale: 8, Disp: -8 * lanes}
 		}
+		return Mem{Base: base, Disp: 8 * lanes * v}
+	}
+	subtract := func(name string, vectors int, last bool) []reg.VecVirtual {
 		sums := make([]reg.VecVirtual, vectors)
 		for v := range sums {
 			sums[v] = YMM()
-			VMOVUPD(place(m, v), sums[v])
+			VMOVUPD(place(m, v, vectors, last), sums[v])
 		}
 		MOVQ(q, row)
 		XORQ(i, i)
@@ -63,43 +63,58 @@ func splitRow() {
 		VBROADCASTSD(Mem{Base: t, Index: i, Scale: 8}, f)
 		for v, sum := range sums {
 			p := YMM()
-			VMULPD(place(row, v), f, p)
+			VMULPD(place(row, v, vectors, last), f, p)
 			VSUBPD(p, sum, sum)
 		}
 		ADDQ(stride, row)
 		INCQ(i)
 		JMP(LabelRef(name + "Row"))
 		Label(name + "Store")
-		// The overlapping vector is stored first, so that each later load takes its value from one
-		// store.
-		for v := vectors - 1; v >= 0; v-- {
-			VMOVUPD(sums[v], place(w, v))
+		return sums
+	}
+	// store stores the sums of subtract. It stores the overlapping vector first, so that each later
+	// load takes its value from one store.
+	store := func(sums []reg.VecVirtual, last bool) {
+		for v := len(sums) - 1; v >= 0; v-- {
+			VMOVUPD(sums[v], place(w, v, len(sums), last))
 		}
 	}
 	const most = 4
-	Label("many")
+	tail, last := YMM(), GP64()
 	CMPQ(left, Imm(most*lanes))
 	JLE(LabelRef("few"))
-	subtract("many", most, false)
+	TESTQ(U32(lanes-1), left)
+	JE(LabelRef("many"))
+	// The last vector is computed before entries that it overlaps change, in case w is m.
+	VMOVAPD(subtract("tail", 1, true)[0], tail)
+	ANDQ(I32(-lanes), left)
+	Label("many")
+	store(subtract("manyFour", most, false), false)
 	for _, r := range []reg.Register{m, w, q} {
 		ADDQ(Imm(8*most*lanes), r)
 	}
 	SUBQ(Imm(most*lanes), left)
-	CMPQ(left, Imm(lanes))
+	CMPQ(left, Imm(most*lanes))
 	JGE(LabelRef("many"))
-	// The last vector begins before these entries.
-	subtract("part", 1, true)
-	JMP(LabelRef("norm"))
 	Label("few")
-	for vectors := 1; vectors < most; vectors++ {
-		name := []string{"one", "two", "three"}[vectors-1]
+	for vectors := 1; vectors <= most; vectors++ {
+		name := []string{"one", "two", "three", "four"}[vectors-1]
+		CMPQ(left, Imm(uint64((vectors-1)*lanes)))
+		JLE(LabelRef("stored"))
 		CMPQ(left, Imm(uint64(vectors*lanes)))
 		JG(LabelRef(name + "Not"))
-		subtract(name, vectors, true)
-		JMP(LabelRef("norm"))
+		store(subtract(name, vectors, true), true)
+		JMP(LabelRef("stored"))
 		Label(name + "Not")
 	}
-	subtract("four", most, true)
+	Label("stored")
+	CMPQ(n, Imm(most*lanes))
+	JLE(LabelRef("norm"))
+	TESTQ(U32(lanes-1), n)
+	JE(LabelRef("norm"))
+	w = Load(Param("w"), GP64())
+	LEAQ(Mem{Base: w, Index: n, Scale: 8, Disp: -8 * lanes}, last)
+	VMOVUPD(tail, Mem{Base: last})
 	Label("norm")
 	w = Load(Param("w"), GP64())
 	sum := singleDot(n, func(at reg.Register, v reg.VecVirtual, load func(Mem, reg.VecVirtual)) Op {
