@@ -22,13 +22,12 @@ func (a *activeSet) measure(s *qpReport, thorough bool) {
 	cl := a.work
 	clear(cl)
 	a.couple()
+	a.addRows(cl, a.lam)
 	for i, r := range a.w {
-		if v := a.lam[i]; v != 0 {
-			a.addRow(cl, v, r)
-			part := &a.parts[a.rowPart[r]]
-			part.hl += v * a.r[r]
-			part.gapTerm = fastMax(part.gapTerm, math.Abs(v*a.r[r]))
-		}
+		v := a.lam[i]
+		part := &a.parts[a.rowPart[r]]
+		part.hl += v * a.r[r]
+		part.gapTerm = fastMax(part.gapTerm, math.Abs(v*a.r[r]))
 	}
 	sum := 0.0
 	a.coarseGrad = false

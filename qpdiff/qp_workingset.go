@@ -116,15 +116,26 @@ func (a *activeSet) mrow(r int) []float64 {
 	if a.mrowKnown[r] {
 		return m
 	}
-	copy(m, a.c[r*n:(r+1)*n])
+	row := a.crow(r)
 	from := max(a.onlyCol[r], 0)
-	if m[from] == 0 {
-		from = nextEntry(m, from)
+	if row[from] == 0 {
+		from = nextEntry(row, from)
 	}
-	a.forward(m, from)
-	a.mnorm[r] = floats.Dot(m, m)
+	clear(m[:from])
+	a.mnorm[r] = dense.ForwardRow(m[from:], row[from:], a.l[min(from, n-1)*(n+1):], a.linv[from:], n)
 	a.mrowKnown[r] = true
 	return m
+}
+
+// addRows adds the rows of the working set to x, each multiplied by its entry of f.
+func (a *activeSet) addRows(x, f []float64) {
+	if !a.onlyBounds {
+		dense.AddListed(x, f, a.c, a.w)
+		return
+	}
+	for i, r := range a.w {
+		a.addRow(x, f[i], r)
+	}
 }
 
 // combination sets a.y to the solution y of M_Wᵀy = Q₁ᵀt. Here t is the result of project for the

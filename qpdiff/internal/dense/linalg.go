@@ -155,6 +155,10 @@ func Cholesky(stopper *stop.Stop, l, inv []float64, n int, tol float64) int {
 // inv must hold the diagonal entries with which the pivots are compared. choleskyRows replaces
 // these entries by the inverses of the factor's diagonal.
 func choleskyRows(stopper *stop.Stop, l, inv []float64, n, stride int, tol float64) int {
+	if vectors && stopper == nil && n > 0 {
+		_, _ = l[(n-1)*stride+n-1], inv[n-1]
+		return cholesky(&l[0], stride, &inv[0], n, tol)
+	}
 	for i := range n {
 		stopper.Look()
 		li := l[i*stride : i*stride+i+1]

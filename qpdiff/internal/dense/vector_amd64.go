@@ -263,3 +263,18 @@ func appendRow(q *float64, w *float64, perp *float64, n int, norm2 float64) (nor
 //
 //go:noescape
 func normaliseRows(dst *float64, scale *float64, norm2 *float64, a *float64, stride int, n int, rows int)
+
+// forwardRow is ForwardRow for n ≥ 1.
+//
+//go:noescape
+func forwardRow(x *float64, rhs *float64, l *float64, stride int, inv *float64, n int) (norm2 float64)
+
+// cholesky is choleskyRows for n ≥ 1, without a stopper.
+//
+//go:noescape
+func cholesky(l *float64, stride int, inv *float64, n int, tol float64) (row int)
+
+// addListed is AddListed for n ≥ 1 and at least one row.
+//
+//go:noescape
+func addListed(dst *float64, n int, f *float64, a *float64, rows *int, count int)

@@ -3585,34 +3585,34 @@ TEXT ·forwardRows(SB), NOSPLIT, $0-40
 	MOVQ stride+16(FP), DX
 	MOVQ inv+24(FP), BX
 	MOVQ n+32(FP), SI
-	XORQ DI, DI
 	SHLQ $0x03, DX
-	LEAQ (CX)(DX*1), R9
-	LEAQ (R9)(DX*1), R10
-	LEAQ (R10)(DX*1), R11
+	LEAQ (CX)(DX*1), DI
+	LEAQ (DI)(DX*1), R8
+	LEAQ (R8)(DX*1), R9
+	XORQ R10, R10
 
-group:
+forwardGroup:
 	CMPQ   SI, $0x04
-	JL     rest
+	JL     forwardRest
 	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
-	XORQ   R8, R8
+	XORQ   R11, R11
 
 lanes:
-	CMPQ    R8, DI
+	CMPQ    R11, R10
 	JE      lanesEnd
-	VMOVUPD (AX)(R8*1), Y4
-	VMULPD  (CX)(R8*1), Y4, Y5
+	VMOVUPD (AX)(R11*1), Y4
+	VMULPD  (CX)(R11*1), Y4, Y5
 	VADDPD  Y5, Y0, Y0
-	VMULPD  (R9)(R8*1), Y4, Y5
+	VMULPD  (DI)(R11*1), Y4, Y5
 	VADDPD  Y5, Y1, Y1
-	VMULPD  (R10)(R8*1), Y4, Y5
+	VMULPD  (R8)(R11*1), Y4, Y5
 	VADDPD  Y5, Y2, Y2
-	VMULPD  (R11)(R8*1), Y4, Y4
+	VMULPD  (R9)(R11*1), Y4, Y4
 	VADDPD  Y4, Y3, Y3
-	ADDQ    $0x20, R8
+	ADDQ    $0x20, R11
 	JMP     lanes
 
 lanesEnd:
@@ -3625,116 +3625,116 @@ lanesEnd:
 	VEXTRACTF128 $0x01, Y3, X4
 	VADDPD       X4, X3, X3
 	VHADDPD      X1, X0, X0
-	VMOVUPD      (AX)(DI*1), X6
+	VMOVUPD      (AX)(R10*1), X6
 	VSUBPD       X0, X6, X6
 	VUNPCKHPD    X6, X6, X0
-	VMULSD       (BX)(DI*1), X6, X6
-	VMULSD       (R9)(DI*1), X6, X1
+	VMULSD       (BX)(R10*1), X6, X6
+	VMULSD       (DI)(R10*1), X6, X1
 	VSUBSD       X1, X0, X0
-	VMULSD       8(BX)(DI*1), X0, X0
+	VMULSD       8(BX)(R10*1), X0, X0
 	VHADDPD      X3, X2, X2
-	VMOVUPD      16(AX)(DI*1), X1
+	VMOVUPD      16(AX)(R10*1), X1
 	VSUBPD       X2, X1, X1
 	VUNPCKHPD    X1, X1, X2
-	VMULSD       (R10)(DI*1), X6, X3
+	VMULSD       (R8)(R10*1), X6, X3
 	VSUBSD       X3, X1, X1
-	VMULSD       8(R10)(DI*1), X0, X3
+	VMULSD       8(R8)(R10*1), X0, X3
 	VSUBSD       X3, X1, X1
-	VMULSD       16(BX)(DI*1), X1, X1
-	VMULSD       (R11)(DI*1), X6, X3
+	VMULSD       16(BX)(R10*1), X1, X1
+	VMULSD       (R9)(R10*1), X6, X3
 	VSUBSD       X3, X2, X2
-	VMULSD       8(R11)(DI*1), X0, X3
+	VMULSD       8(R9)(R10*1), X0, X3
 	VSUBSD       X3, X2, X2
-	VMULSD       16(R11)(DI*1), X1, X3
+	VMULSD       16(R9)(R10*1), X1, X3
 	VSUBSD       X3, X2, X2
-	VMULSD       24(BX)(DI*1), X2, X2
+	VMULSD       24(BX)(R10*1), X2, X2
 	VUNPCKLPD    X0, X6, X6
 	VUNPCKLPD    X2, X1, X1
 	VINSERTF128  $0x01, X1, Y6, Y0
-	VMOVUPD      Y0, (AX)(DI*1)
+	VMOVUPD      Y0, (AX)(R10*1)
 	LEAQ         (CX)(DX*4), CX
+	LEAQ         (DI)(DX*4), DI
+	LEAQ         (R8)(DX*4), R8
 	LEAQ         (R9)(DX*4), R9
-	LEAQ         (R10)(DX*4), R10
-	LEAQ         (R11)(DX*4), R11
-	ADDQ         $0x20, DI
+	ADDQ         $0x20, R10
 	SUBQ         $0x04, SI
-	JMP          group
+	JMP          forwardGroup
 
-rest:
+forwardRest:
 	CMPQ   SI, $0x00
-	JE     end
+	JE     forwardEnd
 	VXORPD Y0, Y0, Y0
-	XORQ   R8, R8
+	XORQ   R11, R11
 
 first:
-	CMPQ    R8, DI
+	CMPQ    R11, R10
 	JE      firstEnd
-	VMOVUPD (AX)(R8*1), Y1
-	VMULPD  (CX)(R8*1), Y1, Y1
+	VMOVUPD (AX)(R11*1), Y1
+	VMULPD  (CX)(R11*1), Y1, Y1
 	VADDPD  Y1, Y0, Y0
-	ADDQ    $0x20, R8
+	ADDQ    $0x20, R11
 	JMP     first
 
 firstEnd:
 	VEXTRACTF128 $0x01, Y0, X1
 	VADDPD       X1, X0, X0
 	VHADDPD      X0, X0, X0
-	VMOVSD       (AX)(DI*1), X1
+	VMOVSD       (AX)(R10*1), X1
 	VSUBSD       X0, X1, X1
-	VMULSD       (BX)(DI*1), X1, X1
-	VMOVSD       X1, (AX)(DI*1)
+	VMULSD       (BX)(R10*1), X1, X1
+	VMOVSD       X1, (AX)(R10*1)
 	CMPQ         SI, $0x01
-	JE           end
+	JE           forwardEnd
 	VXORPD       Y0, Y0, Y0
-	XORQ         R8, R8
+	XORQ         R11, R11
 
 second:
-	CMPQ    R8, DI
+	CMPQ    R11, R10
 	JE      secondEnd
-	VMOVUPD (AX)(R8*1), Y2
-	VMULPD  (R9)(R8*1), Y2, Y2
+	VMOVUPD (AX)(R11*1), Y2
+	VMULPD  (DI)(R11*1), Y2, Y2
 	VADDPD  Y2, Y0, Y0
-	ADDQ    $0x20, R8
+	ADDQ    $0x20, R11
 	JMP     second
 
 secondEnd:
 	VEXTRACTF128 $0x01, Y0, X2
 	VADDPD       X2, X0, X0
 	VHADDPD      X0, X0, X0
-	VMOVSD       8(AX)(DI*1), X2
+	VMOVSD       8(AX)(R10*1), X2
 	VSUBSD       X0, X2, X2
-	VMULSD       (R9)(DI*1), X1, X0
+	VMULSD       (DI)(R10*1), X1, X0
 	VSUBSD       X0, X2, X2
-	VMULSD       8(BX)(DI*1), X2, X2
-	VMOVSD       X2, 8(AX)(DI*1)
+	VMULSD       8(BX)(R10*1), X2, X2
+	VMOVSD       X2, 8(AX)(R10*1)
 	CMPQ         SI, $0x02
-	JE           end
+	JE           forwardEnd
 	VXORPD       Y0, Y0, Y0
-	XORQ         R8, R8
+	XORQ         R11, R11
 
 third:
-	CMPQ    R8, DI
+	CMPQ    R11, R10
 	JE      thirdEnd
-	VMOVUPD (AX)(R8*1), Y3
-	VMULPD  (R10)(R8*1), Y3, Y3
+	VMOVUPD (AX)(R11*1), Y3
+	VMULPD  (R8)(R11*1), Y3, Y3
 	VADDPD  Y3, Y0, Y0
-	ADDQ    $0x20, R8
+	ADDQ    $0x20, R11
 	JMP     third
 
 thirdEnd:
 	VEXTRACTF128 $0x01, Y0, X3
 	VADDPD       X3, X0, X0
 	VHADDPD      X0, X0, X0
-	VMOVSD       16(AX)(DI*1), X3
+	VMOVSD       16(AX)(R10*1), X3
 	VSUBSD       X0, X3, X3
-	VMULSD       (R10)(DI*1), X1, X0
+	VMULSD       (R8)(R10*1), X1, X0
 	VSUBSD       X0, X3, X3
-	VMULSD       8(R10)(DI*1), X2, X0
+	VMULSD       8(R8)(R10*1), X2, X0
 	VSUBSD       X0, X3, X3
-	VMULSD       16(BX)(DI*1), X3, X3
-	VMOVSD       X3, 16(AX)(DI*1)
+	VMULSD       16(BX)(R10*1), X3, X3
+	VMOVSD       X3, 16(AX)(R10*1)
 
-end:
+forwardEnd:
 	VZEROUPPER
 	RET
 
@@ -4633,5 +4633,542 @@ next:
 	ADDQ $0x08, DX
 	DECQ R8
 	JNE  row
+	VZEROUPPER
+	RET
+
+// func forwardRow(x *float64, rhs *float64, l *float64, stride int, inv *float64, n int) (norm2 float64)
+// Requires: AVX, SSE2
+TEXT ·forwardRow(SB), NOSPLIT, $0-56
+	MOVQ x+0(FP), AX
+	MOVQ rhs+8(FP), CX
+	MOVQ l+16(FP), DX
+	MOVQ stride+24(FP), BX
+	MOVQ inv+32(FP), SI
+	MOVQ n+40(FP), DI
+	SHLQ $0x03, BX
+	LEAQ (DX)(BX*1), R8
+	LEAQ (R8)(BX*1), R9
+	LEAQ (R9)(BX*1), R10
+	XORQ R11, R11
+
+forwardGroup:
+	CMPQ   DI, $0x04
+	JL     forwardRest
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	XORQ   R12, R12
+
+lanes:
+	CMPQ    R12, R11
+	JE      lanesEnd
+	VMOVUPD (AX)(R12*1), Y4
+	VMULPD  (DX)(R12*1), Y4, Y5
+	VADDPD  Y5, Y0, Y0
+	VMULPD  (R8)(R12*1), Y4, Y5
+	VADDPD  Y5, Y1, Y1
+	VMULPD  (R9)(R12*1), Y4, Y5
+	VADDPD  Y5, Y2, Y2
+	VMULPD  (R10)(R12*1), Y4, Y4
+	VADDPD  Y4, Y3, Y3
+	ADDQ    $0x20, R12
+	JMP     lanes
+
+lanesEnd:
+	VEXTRACTF128 $0x01, Y0, X4
+	VADDPD       X4, X0, X0
+	VEXTRACTF128 $0x01, Y1, X4
+	VADDPD       X4, X1, X1
+	VEXTRACTF128 $0x01, Y2, X4
+	VADDPD       X4, X2, X2
+	VEXTRACTF128 $0x01, Y3, X4
+	VADDPD       X4, X3, X3
+	VHADDPD      X1, X0, X0
+	VMOVUPD      (CX)(R11*1), X6
+	VSUBPD       X0, X6, X6
+	VUNPCKHPD    X6, X6, X0
+	VMULSD       (SI)(R11*1), X6, X6
+	VMULSD       (R8)(R11*1), X6, X1
+	VSUBSD       X1, X0, X0
+	VMULSD       8(SI)(R11*1), X0, X0
+	VHADDPD      X3, X2, X2
+	VMOVUPD      16(CX)(R11*1), X1
+	VSUBPD       X2, X1, X1
+	VUNPCKHPD    X1, X1, X2
+	VMULSD       (R9)(R11*1), X6, X3
+	VSUBSD       X3, X1, X1
+	VMULSD       8(R9)(R11*1), X0, X3
+	VSUBSD       X3, X1, X1
+	VMULSD       16(SI)(R11*1), X1, X1
+	VMULSD       (R10)(R11*1), X6, X3
+	VSUBSD       X3, X2, X2
+	VMULSD       8(R10)(R11*1), X0, X3
+	VSUBSD       X3, X2, X2
+	VMULSD       16(R10)(R11*1), X1, X3
+	VSUBSD       X3, X2, X2
+	VMULSD       24(SI)(R11*1), X2, X2
+	VUNPCKLPD    X0, X6, X6
+	VUNPCKLPD    X2, X1, X1
+	VINSERTF128  $0x01, X1, Y6, Y0
+	VMOVUPD      Y0, (AX)(R11*1)
+	LEAQ         (DX)(BX*4), DX
+	LEAQ         (R8)(BX*4), R8
+	LEAQ         (R9)(BX*4), R9
+	LEAQ         (R10)(BX*4), R10
+	ADDQ         $0x20, R11
+	SUBQ         $0x04, DI
+	JMP          forwardGroup
+
+forwardRest:
+	CMPQ   DI, $0x00
+	JE     forwardEnd
+	VXORPD Y0, Y0, Y0
+	XORQ   R12, R12
+
+first:
+	CMPQ    R12, R11
+	JE      firstEnd
+	VMOVUPD (AX)(R12*1), Y1
+	VMULPD  (DX)(R12*1), Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	ADDQ    $0x20, R12
+	JMP     first
+
+firstEnd:
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VHADDPD      X0, X0, X0
+	VMOVSD       (CX)(R11*1), X1
+	VSUBSD       X0, X1, X1
+	VMULSD       (SI)(R11*1), X1, X1
+	VMOVSD       X1, (AX)(R11*1)
+	CMPQ         DI, $0x01
+	JE           forwardEnd
+	VXORPD       Y0, Y0, Y0
+	XORQ         R12, R12
+
+second:
+	CMPQ    R12, R11
+	JE      secondEnd
+	VMOVUPD (AX)(R12*1), Y2
+	VMULPD  (R8)(R12*1), Y2, Y2
+	VADDPD  Y2, Y0, Y0
+	ADDQ    $0x20, R12
+	JMP     second
+
+secondEnd:
+	VEXTRACTF128 $0x01, Y0, X2
+	VADDPD       X2, X0, X0
+	VHADDPD      X0, X0, X0
+	VMOVSD       8(CX)(R11*1), X2
+	VSUBSD       X0, X2, X2
+	VMULSD       (R8)(R11*1), X1, X0
+	VSUBSD       X0, X2, X2
+	VMULSD       8(SI)(R11*1), X2, X2
+	VMOVSD       X2, 8(AX)(R11*1)
+	CMPQ         DI, $0x02
+	JE           forwardEnd
+	VXORPD       Y0, Y0, Y0
+	XORQ         R12, R12
+
+third:
+	CMPQ    R12, R11
+	JE      thirdEnd
+	VMOVUPD (AX)(R12*1), Y3
+	VMULPD  (R9)(R12*1), Y3, Y3
+	VADDPD  Y3, Y0, Y0
+	ADDQ    $0x20, R12
+	JMP     third
+
+thirdEnd:
+	VEXTRACTF128 $0x01, Y0, X3
+	VADDPD       X3, X0, X0
+	VHADDPD      X0, X0, X0
+	VMOVSD       16(CX)(R11*1), X3
+	VSUBSD       X0, X3, X3
+	VMULSD       (R9)(R11*1), X1, X0
+	VSUBSD       X0, X3, X3
+	VMULSD       8(R9)(R11*1), X2, X0
+	VSUBSD       X0, X3, X3
+	VMULSD       16(SI)(R11*1), X3, X3
+	VMOVSD       X3, 16(AX)(R11*1)
+
+forwardEnd:
+	MOVQ   n+40(FP), CX
+	VXORPD Y0, Y0, Y0
+	XORQ   DX, DX
+	MOVQ   CX, BX
+	ANDQ   $-4, BX
+	JE     dotRest
+
+dotLanes:
+	VMOVUPD (AX)(DX*8), Y1
+	VMULPD  Y1, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	ADDQ    $0x04, DX
+	CMPQ    DX, BX
+	JNE     dotLanes
+
+dotRest:
+	VEXTRACTF128 $0x01, Y0, X1
+
+dotOne:
+	CMPQ   DX, CX
+	JE     dotEnd
+	VMOVSD (AX)(DX*8), X2
+	VMULSD X2, X2, X2
+	VADDSD X2, X0, X0
+	INCQ   DX
+	JMP    dotOne
+
+dotEnd:
+	VADDPD    X1, X0, X0
+	VUNPCKHPD X0, X0, X1
+	VADDSD    X1, X0, X0
+	VZEROUPPER
+	MOVSD     X0, norm2+48(FP)
+	RET
+
+// func cholesky(l *float64, stride int, inv *float64, n int, tol float64) (row int)
+// Requires: AVX, SSE2
+TEXT ·cholesky(SB), NOSPLIT, $0-48
+	MOVQ l+0(FP), CX
+	XORQ AX, AX
+
+row:
+	MOVQ l+0(FP), DX
+	MOVQ stride+8(FP), BX
+	MOVQ inv+16(FP), DI
+	MOVQ AX, SI
+	SHLQ $0x03, BX
+	LEAQ (DX)(BX*1), R8
+	LEAQ (R8)(BX*1), R9
+	LEAQ (R9)(BX*1), R10
+	XORQ R11, R11
+
+forwardGroup:
+	CMPQ   SI, $0x04
+	JL     forwardRest
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	XORQ   R12, R12
+
+lanes:
+	CMPQ    R12, R11
+	JE      lanesEnd
+	VMOVUPD (CX)(R12*1), Y4
+	VMULPD  (DX)(R12*1), Y4, Y5
+	VADDPD  Y5, Y0, Y0
+	VMULPD  (R8)(R12*1), Y4, Y5
+	VADDPD  Y5, Y1, Y1
+	VMULPD  (R9)(R12*1), Y4, Y5
+	VADDPD  Y5, Y2, Y2
+	VMULPD  (R10)(R12*1), Y4, Y4
+	VADDPD  Y4, Y3, Y3
+	ADDQ    $0x20, R12
+	JMP     lanes
+
+lanesEnd:
+	VEXTRACTF128 $0x01, Y0, X4
+	VADDPD       X4, X0, X0
+	VEXTRACTF128 $0x01, Y1, X4
+	VADDPD       X4, X1, X1
+	VEXTRACTF128 $0x01, Y2, X4
+	VADDPD       X4, X2, X2
+	VEXTRACTF128 $0x01, Y3, X4
+	VADDPD       X4, X3, X3
+	VHADDPD      X1, X0, X0
+	VMOVUPD      (CX)(R11*1), X6
+	VSUBPD       X0, X6, X6
+	VUNPCKHPD    X6, X6, X0
+	VMULSD       (DI)(R11*1), X6, X6
+	VMULSD       (R8)(R11*1), X6, X1
+	VSUBSD       X1, X0, X0
+	VMULSD       8(DI)(R11*1), X0, X0
+	VHADDPD      X3, X2, X2
+	VMOVUPD      16(CX)(R11*1), X1
+	VSUBPD       X2, X1, X1
+	VUNPCKHPD    X1, X1, X2
+	VMULSD       (R9)(R11*1), X6, X3
+	VSUBSD       X3, X1, X1
+	VMULSD       8(R9)(R11*1), X0, X3
+	VSUBSD       X3, X1, X1
+	VMULSD       16(DI)(R11*1), X1, X1
+	VMULSD       (R10)(R11*1), X6, X3
+	VSUBSD       X3, X2, X2
+	VMULSD       8(R10)(R11*1), X0, X3
+	VSUBSD       X3, X2, X2
+	VMULSD       16(R10)(R11*1), X1, X3
+	VSUBSD       X3, X2, X2
+	VMULSD       24(DI)(R11*1), X2, X2
+	VUNPCKLPD    X0, X6, X6
+	VUNPCKLPD    X2, X1, X1
+	VINSERTF128  $0x01, X1, Y6, Y0
+	VMOVUPD      Y0, (CX)(R11*1)
+	LEAQ         (DX)(BX*4), DX
+	LEAQ         (R8)(BX*4), R8
+	LEAQ         (R9)(BX*4), R9
+	LEAQ         (R10)(BX*4), R10
+	ADDQ         $0x20, R11
+	SUBQ         $0x04, SI
+	JMP          forwardGroup
+
+forwardRest:
+	CMPQ   SI, $0x00
+	JE     forwardEnd
+	VXORPD Y0, Y0, Y0
+	XORQ   R12, R12
+
+first:
+	CMPQ    R12, R11
+	JE      firstEnd
+	VMOVUPD (CX)(R12*1), Y1
+	VMULPD  (DX)(R12*1), Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	ADDQ    $0x20, R12
+	JMP     first
+
+firstEnd:
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VHADDPD      X0, X0, X0
+	VMOVSD       (CX)(R11*1), X1
+	VSUBSD       X0, X1, X1
+	VMULSD       (DI)(R11*1), X1, X1
+	VMOVSD       X1, (CX)(R11*1)
+	CMPQ         SI, $0x01
+	JE           forwardEnd
+	VXORPD       Y0, Y0, Y0
+	XORQ         R12, R12
+
+second:
+	CMPQ    R12, R11
+	JE      secondEnd
+	VMOVUPD (CX)(R12*1), Y2
+	VMULPD  (R8)(R12*1), Y2, Y2
+	VADDPD  Y2, Y0, Y0
+	ADDQ    $0x20, R12
+	JMP     second
+
+secondEnd:
+	VEXTRACTF128 $0x01, Y0, X2
+	VADDPD       X2, X0, X0
+	VHADDPD      X0, X0, X0
+	VMOVSD       8(CX)(R11*1), X2
+	VSUBSD       X0, X2, X2
+	VMULSD       (R8)(R11*1), X1, X0
+	VSUBSD       X0, X2, X2
+	VMULSD       8(DI)(R11*1), X2, X2
+	VMOVSD       X2, 8(CX)(R11*1)
+	CMPQ         SI, $0x02
+	JE           forwardEnd
+	VXORPD       Y0, Y0, Y0
+	XORQ         R12, R12
+
+third:
+	CMPQ    R12, R11
+	JE      thirdEnd
+	VMOVUPD (CX)(R12*1), Y3
+	VMULPD  (R9)(R12*1), Y3, Y3
+	VADDPD  Y3, Y0, Y0
+	ADDQ    $0x20, R12
+	JMP     third
+
+thirdEnd:
+	VEXTRACTF128 $0x01, Y0, X3
+	VADDPD       X3, X0, X0
+	VHADDPD      X0, X0, X0
+	VMOVSD       16(CX)(R11*1), X3
+	VSUBSD       X0, X3, X3
+	VMULSD       (R9)(R11*1), X1, X0
+	VSUBSD       X0, X3, X3
+	VMULSD       8(R9)(R11*1), X2, X0
+	VSUBSD       X0, X3, X3
+	VMULSD       16(DI)(R11*1), X3, X3
+	VMOVSD       X3, 16(CX)(R11*1)
+
+forwardEnd:
+	VXORPD Y0, Y0, Y0
+	XORQ   DX, DX
+	MOVQ   AX, BX
+	ANDQ   $-4, BX
+	JE     dotRest
+
+dotLanes:
+	VMOVUPD (CX)(DX*8), Y1
+	VMULPD  Y1, Y1, Y1
+	VADDPD  Y1, Y0, Y0
+	ADDQ    $0x04, DX
+	CMPQ    DX, BX
+	JNE     dotLanes
+
+dotRest:
+	VEXTRACTF128 $0x01, Y0, X1
+
+dotOne:
+	CMPQ   DX, AX
+	JE     dotEnd
+	VMOVSD (CX)(DX*8), X2
+	VMULSD X2, X2, X2
+	VADDSD X2, X0, X0
+	INCQ   DX
+	JMP    dotOne
+
+dotEnd:
+	VADDPD    X1, X0, X0
+	VUNPCKHPD X0, X0, X1
+	VADDSD    X1, X0, X0
+	VMOVSD    (CX)(AX*8), X1
+	VSUBSD    X0, X1, X1
+	VMOVSD    X1, (CX)(AX*8)
+	MOVQ      inv+16(FP), BX
+	MOVQ      (BX)(AX*8), DX
+	BTRQ      $0x3f, DX
+	MOVQ      DX, X0
+	MOVSD     tol+32(FP), X2
+	VMULSD    X2, X0, X0
+	VUCOMISD  X0, X1
+	JBE       end
+	MOVQ      $0x7fefffffffffffff, DX
+	MOVQ      DX, X0
+	VUCOMISD  X0, X1
+	JA        end
+	VSQRTSD   X1, X1, X0
+	VMOVSD    X0, (CX)(AX*8)
+	MOVQ      $0x3ff0000000000000, DX
+	MOVQ      DX, X1
+	VDIVSD    X0, X1, X1
+	VMOVSD    X1, (BX)(AX*8)
+	MOVQ      stride+8(FP), DX
+	LEAQ      (CX)(DX*8), CX
+	INCQ      AX
+	MOVQ      n+24(FP), DX
+	CMPQ      AX, DX
+	JNE       row
+
+end:
+	VZEROUPPER
+	MOVQ AX, row+40(FP)
+	RET
+
+// func addListed(dst *float64, n int, f *float64, a *float64, rows *int, count int)
+// Requires: AVX
+TEXT ·addListed(SB), NOSPLIT, $0-48
+	MOVQ dst+0(FP), AX
+	MOVQ n+8(FP), CX
+	MOVQ a+24(FP), DX
+	MOVQ f+16(FP), BX
+	MOVQ rows+32(FP), SI
+	MOVQ count+40(FP), DI
+	MOVQ CX, R8
+	SHLQ $0x03, R8
+
+four:
+	CMPQ    CX, $0x10
+	JL      fourEnd
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(AX), Y3
+	XORQ    R9, R9
+
+fourRow:
+	MOVQ         (SI)(R9*8), R10
+	IMULQ        R8, R10
+	VBROADCASTSD (BX)(R9*8), Y4
+	VMULPD       (DX)(R10*1), Y4, Y5
+	VADDPD       Y5, Y0, Y0
+	VMULPD       32(DX)(R10*1), Y4, Y5
+	VADDPD       Y5, Y1, Y1
+	VMULPD       64(DX)(R10*1), Y4, Y5
+	VADDPD       Y5, Y2, Y2
+	VMULPD       96(DX)(R10*1), Y4, Y4
+	VADDPD       Y4, Y3, Y3
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          fourRow
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	ADDQ         $0x80, AX
+	ADDQ         $0x80, DX
+	SUBQ         $0x10, CX
+	JMP          four
+
+fourEnd:
+two:
+	CMPQ    CX, $0x08
+	JL      twoEnd
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	XORQ    R9, R9
+
+twoRow:
+	MOVQ         (SI)(R9*8), R10
+	IMULQ        R8, R10
+	VBROADCASTSD (BX)(R9*8), Y2
+	VMULPD       (DX)(R10*1), Y2, Y3
+	VADDPD       Y3, Y0, Y0
+	VMULPD       32(DX)(R10*1), Y2, Y2
+	VADDPD       Y2, Y1, Y1
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          twoRow
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         $0x40, AX
+	ADDQ         $0x40, DX
+	SUBQ         $0x08, CX
+	JMP          two
+
+twoEnd:
+one:
+	CMPQ    CX, $0x04
+	JL      oneEnd
+	VMOVUPD (AX), Y0
+	XORQ    R9, R9
+
+oneRow:
+	MOVQ         (SI)(R9*8), R10
+	IMULQ        R8, R10
+	VBROADCASTSD (BX)(R9*8), Y1
+	VMULPD       (DX)(R10*1), Y1, Y1
+	VADDPD       Y1, Y0, Y0
+	INCQ         R9
+	CMPQ         R9, DI
+	JNE          oneRow
+	VMOVUPD      Y0, (AX)
+	ADDQ         $0x20, AX
+	ADDQ         $0x20, DX
+	SUBQ         $0x04, CX
+	JMP          one
+
+oneEnd:
+rest:
+	CMPQ   CX, $0x01
+	JL     restEnd
+	VMOVSD (AX), X0
+	XORQ   R9, R9
+
+restRow:
+	MOVQ   (SI)(R9*8), R10
+	IMULQ  R8, R10
+	VMOVSD (BX)(R9*8), X1
+	VMULSD (DX)(R10*1), X1, X1
+	VADDSD X1, X0, X0
+	INCQ   R9
+	CMPQ   R9, DI
+	JNE    restRow
+	VMOVSD X0, (AX)
+	ADDQ   $0x08, AX
+	ADDQ   $0x08, DX
+	SUBQ   $0x01, CX
+	JMP    rest
+
+restEnd:
 	VZEROUPPER
 	RET

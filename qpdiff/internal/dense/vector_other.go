@@ -102,3 +102,9 @@ func appendRow(q, w, perp *float64, n int, norm2 float64) (norm, inv, product fl
 }
 
 func normaliseRows(dst, scale, norm2, a *float64, stride, n, rows int) { panic("no vectors") }
+
+func forwardRow(x, rhs, l *float64, stride int, inv *float64, n int) float64 { panic("no vectors") }
+
+func cholesky(l *float64, stride int, inv *float64, n int, tol float64) int { panic("no vectors") }
+
+func addListed(dst *float64, n int, f, a *float64, rows *int, count int) { panic("no vectors") }

@@ -125,6 +125,19 @@ func TestVectors(t *testing.T) {
 			ForwardSolve(lower, inv, n, stride, out)
 			return out
 		})
+		both("ForwardRow", sizes, func() []float64 {
+			out := make([]float64, n)
+			norm2 := ForwardRow(out, lower[n:2*n], lower, inv, stride)
+			return append(out, norm2)
+		})
+		both("AddListed", sizes, func() []float64 {
+			out, listed := slices.Clone(y[:n]), make([]int, rows/2)
+			for i := range listed {
+				listed[i] = (i*7 + n) % rows
+			}
+			AddListed(out, x[:len(listed)], x, listed)
+			return out
+		})
 		both("BackSolve", sizes, func() []float64 {
 			out := slices.Clone(lower[:n])
 			BackSolve(lower, inv, n, stride, out)
@@ -266,6 +279,11 @@ func TestVectors(t *testing.T) {
 				m[i*stride+i] = 0
 			}
 		}
+		both("Cholesky", sizes, func() []float64 {
+			out, inv := packRows(m, n, stride), make([]float64, n)
+			k := Cholesky(nil, out, inv, n, Eps)
+			return append(append(out[:k*n], inv[:k]...), float64(k))
+		})
 		both("LDLFactor", sizes, func() []float64 {
 			out, inv := slices.Clone(m), make([]float64, n)
 			k := LDLFactor(out, inv, n, stride, Eps)

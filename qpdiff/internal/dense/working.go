@@ -66,6 +66,36 @@ func NormaliseRows(dst, scale, norm2, a []float64, stride, n int) {
 	}
 }
 
+// ForwardRow sets x to L⁻¹rhs and returns ‖x‖². The slice l holds the lower triangle L, whose rows
+// are stride entries apart. The slice inv holds the inverses of L's diagonal.
+func ForwardRow(x, rhs, l, inv []float64, stride int) (norm2 float64) {
+	n := len(x)
+	if vectors && n > 0 {
+		_, _, _ = rhs[n-1], l[(n-1)*stride+n-1], inv[n-1]
+		return forwardRow(&x[0], &rhs[0], &l[0], stride, &inv[0], n)
+	}
+	copy(x, rhs)
+	ForwardSolve(l, inv, n, stride, x)
+	return floats.Dot(x, x)
+}
+
+// AddListed adds f_i times row rows_i of the matrix a to dst, for each i in order. The rows of a
+// have the length of dst.
+func AddListed(dst, f, a []float64, rows []int) {
+	n := len(dst)
+	if vectors && n > 0 && len(rows) > 0 {
+		_ = f[len(rows)-1]
+		for _, r := range rows {
+			_ = a[r*n+n-1]
+		}
+		addListed(&dst[0], n, &f[0], &a[0], &rows[0], len(rows))
+		return
+	}
+	for i, r := range rows {
+		floats.AddScaled(dst, f[i], a[r*n:(r+1)*n])
+	}
+}
+
 // PowerFor returns the power of two that scales norm into the interval [½, 1). The parameter norm
 // and its reciprocal must be normal numbers above zero.
 func PowerFor(norm float64) float64 {

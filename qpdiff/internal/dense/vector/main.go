@@ -827,9 +827,16 @@ func forwardRows() {
 		"of four are summed in the order of gonum's DotUnitary.")
 	x, l, stride := Load(Param("x"), GP64()), Load(Param("l"), GP64()), Load(Param("stride"), GP64())
 	inv, n := Load(Param("inv"), GP64()), Load(Param("n"), GP64())
+	forwardGroups(x, x, rowsFrom(l, stride), stride, inv, n)
+	VZEROUPPER()
+	RET()
+}
+
+// forwardGroups writes the code of forwardRows. It takes the right-hand side rhs, which may be x, the
+// first four rows, and their distance in bytes. The registers row and n change.
+func forwardGroups(x, rhs reg.Register, row [dotRows]reg.Register, stride, inv, n reg.Register) {
 	known, at := GP64(), GP64() // in bytes of x
 	XORQ(known, known)
-	row := rowsFrom(l, stride)
 	place := func(base reg.Register, k int) Mem { return Mem{Base: base, Index: known, Scale: 1, Disp: 8 * k} }
 	// find writes code that replaces v by one unknown of the group. Before, v is the right-hand
 	// side minus the terms of the unknowns before the group. The slice found holds the earlier
@@ -842,15 +849,15 @@ func forwardRows() {
 		}
 		VMULSD(place(inv, len(found)), v, v)
 	}
-	Label("group")
+	Label("forwardGroup")
 	CMPQ(n, Imm(dotRows))
-	JL(LabelRef("rest"))
+	JL(LabelRef("forwardRest"))
 	halves := halfSums("lanes", x, known, at, row[:])
 	var found []reg.Register
 	for k := 0; k < dotRows; k += 2 { // two sums, followed by the products with the unknowns of the group
 		VHADDPD(halves[k+1], halves[k], halves[k])
 		v, w := XMM(), XMM()
-		VMOVUPD(place(x, k), v)
+		VMOVUPD(place(rhs, k), v)
 		VSUBPD(halves[k], v, v)
 		VUNPCKHPD(v, v, w)
 		for i, u := range []reg.Register{v, w} {
@@ -870,24 +877,22 @@ func forwardRows() {
 	}
 	ADDQ(Imm(lanes*8), known)
 	SUBQ(Imm(dotRows), n)
-	JMP(LabelRef("group"))
-	Label("rest")
+	JMP(LabelRef("forwardGroup"))
+	Label("forwardRest")
 	found = nil
 	for k := range dotRows - 1 {
 		CMPQ(n, Imm(uint64(k)))
-		JE(LabelRef("end"))
+		JE(LabelRef("forwardEnd"))
 		half := halfSums([]string{"first", "second", "third"}[k], x, known, at, row[k:k+1])[0]
 		VHADDPD(half, half, half)
 		v := XMM()
-		VMOVSD(place(x, k), v)
+		VMOVSD(place(rhs, k), v)
 		VSUBSD(half, v, v)
 		find(v, row[k], found)
 		VMOVSD(v, place(x, k))
 		found = append(found, v)
 	}
-	Label("end")
-	VZEROUPPER()
-	RET()
+	Label("forwardEnd")
 }
 
 // halfSums returns the products of the rows with the first part of x, which has the length

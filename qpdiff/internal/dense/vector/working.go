@@ -3,6 +3,8 @@
 package main
 
 import (
+	"math"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -14,6 +16,9 @@ func workingSets() {
 	splitRow()
 	appendRow()
 	normaliseRows()
+	forwardRow()
+	choleskyRows()
+	addListed()
 }
 
 // splitRow writes a function that subtracts a projection. Up to sixteen entries of the remainder
@@ -117,10 +122,7 @@ func splitRow() {
 	VMOVUPD(tail, Mem{Base: last})
 	Label("norm")
 	w = Load(Param("w"), GP64())
-	sum := singleDot(n, func(at reg.Register, v reg.VecVirtual, load func(Mem, reg.VecVirtual)) Op {
-		load(Mem{Base: w, Index: at, Scale: 8}, v)
-		return v
-	})
+	sum := ownDot(w, n)
 	VZEROUPPER()
 	Store(sum, ReturnIndex(0))
 	RET()
@@ -233,10 +235,7 @@ func normaliseRows() {
 	MOVQ(U64(0xfff<<52), exponent)
 	MOVQ(U64((2*1023-1)<<52), twice)
 	Label("row")
-	sum := singleDot(n, func(at reg.Register, v reg.VecVirtual, load func(Mem, reg.VecVirtual)) Op {
-		load(Mem{Base: a, Index: at, Scale: 8}, v)
-		return v
-	})
+	sum := ownDot(a, n)
 	VMOVSD(sum, Mem{Base: norm2})
 	VSQRTSD(sum, sum, sum)
 	bits, power := GP64(), GP64()
@@ -274,6 +273,143 @@ func normaliseRows() {
 	ADDQ(Imm(8), norm2)
 	DECQ(rows)
 	JNE(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// forwardRow writes a function for forward substitution that keeps the right-hand side.
+func forwardRow() {
+	TEXT("forwardRow", NOSPLIT, "func(x, rhs, l *float64, stride int, inv *float64, n int) (norm2 float64)")
+	Pragma("noescape")
+	Doc("forwardRow is ForwardRow for n ≥ 1.")
+	x, rhs, l, stride := Load(Param("x"), GP64()), Load(Param("rhs"), GP64()), Load(Param("l"), GP64()), Load(Param("stride"), GP64())
+	inv, n := Load(Param("inv"), GP64()), Load(Param("n"), GP64())
+	forwardGroups(x, rhs, rowsFrom(l, stride), stride, inv, n)
+	n = Load(Param("n"), GP64())
+	sum := ownDot(x, n)
+	VZEROUPPER()
+	Store(sum, ReturnIndex(0))
+	RET()
+}
+
+// ownDot writes a dot product of x with itself.
+func ownDot(x, n reg.Register) reg.VecVirtual {
+	return singleDot(n, func(at reg.Register, v reg.VecVirtual, load func(Mem, reg.VecVirtual)) Op {
+		load(Mem{Base: x, Index: at, Scale: 8}, v)
+		return v
+	})
+}
+
+// choleskyRows writes a factorisation of a whole matrix, row by row.
+func choleskyRows() {
+	TEXT("cholesky", NOSPLIT, "func(l *float64, stride int, inv *float64, n int, tol float64) (row int)")
+	Pragma("noescape")
+	Doc("cholesky is choleskyRows for n ≥ 1, without a stopper.")
+	i, x := GP64(), Load(Param("l"), GP64()) // the row and its number
+	XORQ(i, i)
+	Label("row")
+	l, step := Load(Param("l"), GP64()), Load(Param("stride"), GP64())
+	unknowns, inv := GP64(), Load(Param("inv"), GP64())
+	MOVQ(i, unknowns)
+	forwardGroups(x, x, rowsFrom(l, step), step, inv, unknowns)
+	sum := ownDot(x, i)
+	diagonal := Mem{Base: x, Index: i, Scale: 8}
+	d, least := XMM(), XMM()
+	VMOVSD(diagonal, d)
+	VSUBSD(sum, d, d)
+	VMOVSD(d, diagonal)
+	bits := GP64()
+	inv = Load(Param("inv"), GP64())
+	MOVQ(Mem{Base: inv, Index: i, Scale: 8}, bits)
+	BTRQ(Imm(63), bits)
+	MOVQ(bits, least)
+	VMULSD(Load(Param("tol"), XMM()).(reg.VecVirtual), least, least)
+	VUCOMISD(least, d)
+	JBE(LabelRef("end"))
+	largest := XMM()
+	constant(largest, math.MaxFloat64)
+	VUCOMISD(largest, d)
+	JA(LabelRef("end"))
+	root, one := XMM(), XMM()
+	VSQRTSD(d, d, root)
+	VMOVSD(root, diagonal)
+	constant(one, 1)
+	VDIVSD(root, one, one)
+	VMOVSD(one, Mem{Base: inv, Index: i, Scale: 8})
+	LEAQ(Mem{Base: x, Index: Load(Param("stride"), GP64()), Scale: 8}, x)
+	INCQ(i)
+	CMPQ(i, Load(Param("n"), GP64()))
+	JNE(LabelRef("row"))
+	Label("end")
+	VZEROUPPER()
+	Store(i, ReturnIndex(0))
+	RET()
+}
+
+// addListed writes a function that keeps a part of dst in registers while it adds rows to this
+// part.
+func addListed() {
+	TEXT("addListed", NOSPLIT, "func(dst *float64, n int, f, a *float64, rows *int, count int)")
+	Pragma("noescape")
+	Doc("addListed is AddListed for n ≥ 1 and at least one row.")
+	dst, n, a := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("a"), GP64())
+	f, rows, count := Load(Param("f"), GP64()), Load(Param("rows"), GP64()), Load(Param("count"), GP64())
+	stride, left, k, row := GP64(), GP64(), GP64(), GP64()
+	MOVQ(n, stride)
+	SHLQ(Imm(3), stride)
+	MOVQ(n, left)
+	take := func(name string, registers, each int) {
+		Label(name)
+		CMPQ(left, Imm(uint64(registers*each)))
+		JL(LabelRef(name + "End"))
+		sums := make([]reg.VecVirtual, registers)
+		for v := range sums {
+			if each == 1 {
+				sums[v] = XMM()
+				VMOVSD(Mem{Base: dst}, sums[v])
+				continue
+			}
+			sums[v] = YMM()
+			VMOVUPD(Mem{Base: dst, Disp: 8 * lanes * v}, sums[v])
+		}
+		XORQ(k, k)
+		Label(name + "Row")
+		MOVQ(Mem{Base: rows, Index: k, Scale: 8}, row)
+		IMULQ(stride, row)
+		if each == 1 {
+			p := XMM()
+			VMOVSD(Mem{Base: f, Index: k, Scale: 8}, p)
+			VMULSD(Mem{Base: a, Index: row, Scale: 1}, p, p)
+			VADDSD(p, sums[0], sums[0])
+		} else {
+			factor := YMM()
+			VBROADCASTSD(Mem{Base: f, Index: k, Scale: 8}, factor)
+			for v, sum := range sums {
+				p := YMM()
+				VMULPD(Mem{Base: a, Index: row, Scale: 1, Disp: 8 * lanes * v}, factor, p)
+				VADDPD(p, sum, sum)
+			}
+		}
+		INCQ(k)
+		CMPQ(k, count)
+		JNE(LabelRef(name + "Row"))
+		for v, sum := range sums {
+			if each == 1 {
+				VMOVSD(sum, Mem{Base: dst})
+			} else {
+				VMOVUPD(sum, Mem{Base: dst, Disp: 8 * lanes * v})
+			}
+		}
+		ADDQ(Imm(uint64(8*registers*each)), dst)
+		ADDQ(Imm(uint64(8*registers*each)), a)
+		SUBQ(Imm(uint64(registers*each)), left)
+		JMP(LabelRef(name))
+		Label(name + "End")
+	}
+	take("four", 4, lanes)
+	take("two", 2, lanes)
+	take("one", 1, lanes)
+	take("rest", 1, 1)
 	VZEROUPPER()
 	RET()
 }
