@@ -72,9 +72,7 @@ func (f *triangle) clone() triangle {
 // g·q from perp, with g = qᵀperp, and returns g.
 func (f *triangle) add(r, n int, norm2 float64, coef, w, perp []float64) (g float64) {
 	k := len(f.w)
-	t := f.t[k*n : k*n+k+1]
-	copy(t, coef[:k])
-	t[k], f.tinv[k], g = dense.AppendRow(f.q1[k*n:(k+1)*n], w, perp, norm2)
+	f.tinv[k], g = dense.AppendRow(f.t[k*n:(k+1)*n], coef[:k], f.q1[k*n:(k+1)*n], w, perp, norm2)
 	f.w = append(f.w, r)
 	return g
 }
@@ -89,8 +87,9 @@ func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float
 	for pass := 0; pass < 2 && remainder < cancelTol*norm2 && k > 0; pass++ {
 		norm2 = remainder
 		remainder = dense.SplitRow(dt, w, w, f.q1, k)
-		for i, v := range dt[:k] {
-			t[i] += v
+		sum := t[:k]
+		for i, v := range dt[:len(sum)] {
+			sum[i] += v
 		}
 	}
 	return remainder
@@ -169,9 +168,6 @@ const (
 // onlyEntry returns the column of the only entry of a row. If the row has several entries, it
 // returns manyEntries, and if it has none, noEntry.
 func onlyEntry(row []float64) int {
-	if len(row) > 1 && row[0] != 0 && row[1] != 0 { // the usual case
-		return manyEntries
-	}
 	only := nextEntry(row, 0)
 	switch {
 	case only == len(row):

@@ -378,22 +378,34 @@ func (a *activeSet) takeRows(r, i, count int, g *mat.Dense) error {
 	norm2 := a.mnorm[r : r+count] // mrow computes these entries later
 	from := raw.Data[i*raw.Stride:]
 	dense.NormaliseRows(a.c[r*n:(r+count)*n], a.scale[r:r+count], norm2, from, raw.Stride, n)
+	onlyCol := a.onlyCol[r : r+count]
 	for k, v := range norm2 {
 		src := from[k*raw.Stride:][:n]
 		if !(safeSquares < v && v < 1/safeSquares) {
-			norm, err := a.oddNorm(r+k, i+k, g)
-			if err != nil {
+			if err := a.takeOddRow(r+k, i+k, g); err != nil {
 				return err
 			}
-			s := 1.0
-			if norm > 0 {
-				s = dense.PowerFor(norm)
-			}
-			a.scale[r+k] = s
-			floats.ScaleTo(a.crow(r+k), s, src)
 		}
-		a.onlyCol[r+k] = onlyEntry(src)
+		onlyCol[k] = manyEntries
+		if n == 1 || src[0] == 0 || src[1] == 0 {
+			onlyCol[k] = onlyEntry(src)
+		}
 	}
+	return nil
+}
+
+// takeOddRow does the work of takeRows for a row whose squared norm may underflow or overflow.
+func (a *activeSet) takeOddRow(r, i int, g *mat.Dense) error {
+	norm, err := a.oddNorm(r, i, g)
+	if err != nil {
+		return err
+	}
+	s := 1.0
+	if norm > 0 {
+		s = dense.PowerFor(norm)
+	}
+	a.scale[r] = s
+	floats.ScaleTo(a.crow(r), s, g.RawRowView(i))
 	return nil
 }
 

@@ -116,14 +116,17 @@ func (a *activeSet) mrow(r int) []float64 {
 	if a.mrowKnown[r] {
 		return m
 	}
-	row := a.crow(r)
-	from := max(a.onlyCol[r], 0)
-	if row[from] == 0 {
-		from = nextEntry(row, from)
-	}
-	clear(m[:from])
-	a.mnorm[r] = dense.ForwardRow(m[from:], row[from:], a.l[min(from, n-1)*(n+1):], a.linv[from:], n)
 	a.mrowKnown[r] = true
+	row := a.crow(r)
+	if row[0] != 0 { // the usual case
+		a.mnorm[r] = dense.ForwardRow(m, row, a.l, a.linv, n)
+		return m
+	}
+	from := nextEntry(row, max(a.onlyCol[r], 0))
+	clear(m[:from])
+	if a.mnorm[r] = 0; from < n {
+		a.mnorm[r] = dense.ForwardRow(m[from:], row[from:], a.l[from*n+from:], a.linv[from:], n)
+	}
 	return m
 }
 
@@ -327,7 +330,8 @@ func (a *activeSet) setSlacks() {
 
 // subtractRows sets a.slack to rhs − Cx. The rows of C are all constraints.
 func (a *activeSet) subtractRows(rhs, x []float64) {
-	dst, rhs := a.slack[:a.rows], rhs[:a.rows]
+	dst := a.slack[:a.rows]
+	rhs = rhs[:len(dst)]
 	if a.onlyBounds {
 		for r, j := range a.onlyCol[:a.rows] {
 			dst[r] = rhs[r] - float64(a.c[r*a.n+j]*x[j])

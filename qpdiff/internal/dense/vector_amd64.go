@@ -254,10 +254,11 @@ func compareHalves(q *float64, n int) (largest float64, differ int)
 //go:noescape
 func splitRow(t *float64, w *float64, m *float64, q *float64, n int, k int) (norm2 float64)
 
-// appendRow is AppendRow for n ≥ 1.
+// appendRow sets q to inv times w, subtracts the projection product·q from perp, and returns product = qᵀperp.
+// The vectors have n ≥ 1 entries.
 //
 //go:noescape
-func appendRow(q *float64, w *float64, perp *float64, n int, norm2 float64) (norm float64, inv float64, product float64)
+func appendRow(q *float64, w *float64, perp *float64, n int, inv float64) (product float64)
 
 // normaliseRows is NormaliseRows for n ≥ 1 and at least one row.
 //

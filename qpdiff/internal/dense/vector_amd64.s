@@ -4473,66 +4473,62 @@ dotEnd:
 	MOVSD     X0, norm2+48(FP)
 	RET
 
-// func appendRow(q *float64, w *float64, perp *float64, n int, norm2 float64) (norm float64, inv float64, product float64)
+// func appendRow(q *float64, w *float64, perp *float64, n int, inv float64) (product float64)
 // Requires: AVX, SSE2
-TEXT ·appendRow(SB), NOSPLIT, $0-64
+TEXT ·appendRow(SB), NOSPLIT, $0-48
 	MOVQ        q+0(FP), AX
 	MOVQ        w+8(FP), CX
 	MOVQ        perp+16(FP), DX
 	MOVQ        n+24(FP), BX
-	MOVSD       norm2+32(FP), X0
-	VSQRTSD     X0, X0, X0
-	MOVQ        $0x3ff0000000000000, SI
-	MOVQ        SI, X1
-	VDIVSD      X0, X1, X1
-	VMOVDDUP    X1, X2
-	VINSERTF128 $0x01, X2, Y2, Y2
-	VXORPD      Y3, Y3, Y3
+	MOVSD       inv+32(FP), X0
+	VMOVDDUP    X0, X1
+	VINSERTF128 $0x01, X1, Y1, Y1
+	VXORPD      Y2, Y2, Y2
 	XORQ        SI, SI
 	MOVQ        BX, DI
 	ANDQ        $-4, DI
 	JE          dotRest
 
 dotLanes:
-	VMOVUPD (CX)(SI*8), Y4
-	VMULPD  Y2, Y4, Y4
-	VMOVUPD Y4, (AX)(SI*8)
-	VMULPD  (DX)(SI*8), Y4, Y4
-	VADDPD  Y4, Y3, Y3
+	VMOVUPD (CX)(SI*8), Y3
+	VMULPD  Y1, Y3, Y3
+	VMOVUPD Y3, (AX)(SI*8)
+	VMULPD  (DX)(SI*8), Y3, Y3
+	VADDPD  Y3, Y2, Y2
 	ADDQ    $0x04, SI
 	CMPQ    SI, DI
 	JNE     dotLanes
 
 dotRest:
-	VEXTRACTF128 $0x01, Y3, X2
+	VEXTRACTF128 $0x01, Y2, X1
 
 dotOne:
 	CMPQ   SI, BX
 	JE     dotEnd
-	VMOVSD (CX)(SI*8), X4
-	VMULSD X1, X4, X4
-	VMOVSD X4, (AX)(SI*8)
-	VMULSD (DX)(SI*8), X4, X4
-	VADDSD X4, X3, X3
+	VMOVSD (CX)(SI*8), X3
+	VMULSD X0, X3, X3
+	VMOVSD X3, (AX)(SI*8)
+	VMULSD (DX)(SI*8), X3, X3
+	VADDSD X3, X2, X2
 	INCQ   SI
 	JMP    dotOne
 
 dotEnd:
-	VADDPD      X2, X3, X3
-	VUNPCKHPD   X3, X3, X2
-	VADDSD      X2, X3, X3
-	VMOVDDUP    X3, X5
-	VINSERTF128 $0x01, X5, Y5, Y2
+	VADDPD      X1, X2, X2
+	VUNPCKHPD   X2, X2, X1
+	VADDSD      X1, X2, X2
+	VMOVDDUP    X2, X0
+	VINSERTF128 $0x01, X0, Y0, Y0
 	XORQ        CX, CX
 	MOVQ        BX, SI
 	ANDQ        $-4, SI
 	JE          one
 
 lanes:
-	VMULPD  (AX)(CX*8), Y2, Y5
-	VMOVUPD (DX)(CX*8), Y4
-	VSUBPD  Y5, Y4, Y4
-	VMOVUPD Y4, (DX)(CX*8)
+	VMULPD  (AX)(CX*8), Y0, Y3
+	VMOVUPD (DX)(CX*8), Y1
+	VSUBPD  Y3, Y1, Y1
+	VMOVUPD Y1, (DX)(CX*8)
 	ADDQ    $0x04, CX
 	CMPQ    CX, SI
 	JNE     lanes
@@ -4540,18 +4536,16 @@ lanes:
 one:
 	CMPQ   CX, BX
 	JE     end
-	VMULSD (AX)(CX*8), X3, X4
-	VMOVSD (DX)(CX*8), X2
-	VSUBSD X4, X2, X2
-	VMOVSD X2, (DX)(CX*8)
+	VMULSD (AX)(CX*8), X2, X1
+	VMOVSD (DX)(CX*8), X0
+	VSUBSD X1, X0, X0
+	VMOVSD X0, (DX)(CX*8)
 	INCQ   CX
 	JMP    one
 
 end:
 	VZEROUPPER
-	MOVSD X0, norm+40(FP)
-	MOVSD X1, inv+48(FP)
-	MOVSD X3, product+56(FP)
+	MOVSD X2, product+40(FP)
 	RET
 
 // func normaliseRows(dst *float64, scale *float64, norm2 *float64, a *float64, stride int, n int, rows int)

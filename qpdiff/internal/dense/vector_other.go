@@ -97,9 +97,7 @@ func prefetch(p *float64, lines int) { panic("no vectors") }
 
 func splitRow(t, w, m, q *float64, n, k int) float64 { panic("no vectors") }
 
-func appendRow(q, w, perp *float64, n int, norm2 float64) (norm, inv, product float64) {
-	panic("no vectors")
-}
+func appendRow(q, w, perp *float64, n int, inv float64) float64 { panic("no vectors") }
 
 func normaliseRows(dst, scale, norm2, a *float64, stride, n, rows int) { panic("no vectors") }
 

@@ -156,8 +156,9 @@ func TestVectors(t *testing.T) {
 				w = y[:n]
 			}
 			q, perp := make([]float64, n), slices.Clone(x[:n])
-			norm, inv, g := AppendRow(q, w, perp, norm2)
-			return slices.Concat(t[:count], w, q, perp, []float64{norm2, norm, inv, g})
+			row := make([]float64, count+1)
+			inv, g := AppendRow(row, t[:count], q, w, perp, norm2)
+			return slices.Concat(row, w, q, perp, []float64{norm2, inv, g})
 		})
 		both("RotateRows", sizes, func() []float64 {
 			out, k := slices.Clone(lower), n/2

@@ -28,20 +28,24 @@ func SplitRow(t, w, m, q []float64, k int) (norm2 float64) {
 	return floats.Dot(w, w)
 }
 
-// AppendRow sets q to w/‖w‖, where norm2 is ‖w‖². It subtracts the projection g·q from perp, with g
-// = qᵀperp. It returns ‖w‖, 1/‖w‖ and g.
-func AppendRow(q, w, perp []float64, norm2 float64) (norm, inv, g float64) {
-	n := len(q)
+// AppendRow sets q to w/‖w‖, where norm2 is ‖w‖². It sets t to the entries of coef, followed by ‖w‖.
+// It subtracts the projection g·q from perp, with g = qᵀperp, and returns 1/‖w‖ and g.
+func AppendRow(t, coef, q, w, perp []float64, norm2 float64) (inv, g float64) {
+	n, k := len(q), len(coef)
+	norm := math.Sqrt(norm2)
+	t[k], inv = norm, 1/norm
+	t = t[:k]
+	for i, v := range coef { // faster than copy for few entries
+		t[i] = v
+	}
 	if vectors && n > 0 {
 		_, _ = w[n-1], perp[n-1]
-		return appendRow(&q[0], &w[0], &perp[0], n, norm2)
+		return inv, appendRow(&q[0], &w[0], &perp[0], n, inv)
 	}
-	norm = math.Sqrt(norm2)
-	inv = 1 / norm
 	floats.ScaleTo(q, inv, w)
 	g = floats.Dot(q, perp)
 	floats.AddScaled(perp, -g, q)
-	return norm, inv, g
+	return inv, g
 }
 
 // NormaliseRows scales rows of n entries by powers of two, so that their norms lie in the interval

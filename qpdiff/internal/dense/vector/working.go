@@ -168,15 +168,13 @@ func singleDot(n reg.Register, terms func(at reg.Register, v reg.VecVirtual, loa
 
 // appendRow writes a function that normalises a vector and subtracts the projection on it.
 func appendRow() {
-	TEXT("appendRow", NOSPLIT, "func(q, w, perp *float64, n int, norm2 float64) (norm, inv, product float64)")
+	TEXT("appendRow", NOSPLIT, "func(q, w, perp *float64, n int, inv float64) (product float64)")
 	Pragma("noescape")
-	Doc("appendRow is AppendRow for n ≥ 1.")
+	Doc("appendRow sets q to inv times w, subtracts the projection product·q from perp, and returns product = qᵀperp.",
+		"The vectors have n ≥ 1 entries.")
 	q, w, perp := Load(Param("q"), GP64()), Load(Param("w"), GP64()), Load(Param("perp"), GP64())
 	n := Load(Param("n"), GP64())
-	norm, inv, all := Load(Param("norm2"), XMM()).(reg.VecVirtual), XMM(), YMM()
-	VSQRTSD(norm, norm, norm)
-	constant(inv, 1)
-	VDIVSD(norm, inv, inv)
+	inv, all := Load(Param("inv"), XMM()).(reg.VecVirtual), YMM()
 	broadcast(inv, all)
 	g := singleDot(n, func(at reg.Register, v reg.VecVirtual, load func(Mem, reg.VecVirtual)) Op {
 		load(Mem{Base: w, Index: at, Scale: 8}, v)
@@ -217,9 +215,7 @@ func appendRow() {
 	JMP(LabelRef("one"))
 	Label("end")
 	VZEROUPPER()
-	Store(norm, ReturnIndex(0))
-	Store(inv, ReturnIndex(1))
-	Store(g, ReturnIndex(2))
+	Store(g, ReturnIndex(0))
 	RET()
 }
 
