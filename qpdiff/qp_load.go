@@ -380,15 +380,15 @@ func (a *activeSet) takeRows(r, i, count int, g *mat.Dense) error {
 	dense.NormaliseRows(a.c[r*n:(r+count)*n], a.scale[r:r+count], norm2, from, raw.Stride, n)
 	onlyCol := a.onlyCol[r : r+count]
 	for k, v := range norm2 {
-		src := from[k*raw.Stride:][:n]
+		at := k * raw.Stride
 		if !(safeSquares < v && v < 1/safeSquares) {
 			if err := a.takeOddRow(r+k, i+k, g); err != nil {
 				return err
 			}
 		}
 		onlyCol[k] = manyEntries
-		if n == 1 || src[0] == 0 || src[1] == 0 {
-			onlyCol[k] = onlyEntry(src)
+		if n == 1 || from[at] == 0 || from[at+1] == 0 {
+			onlyCol[k] = onlyEntry(from[at : at+n])
 		}
 	}
 	return nil

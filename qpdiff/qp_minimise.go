@@ -143,9 +143,15 @@ func (a *activeSet) guessBounds() {
 // violation.
 func (a *activeSet) findBroken() (worst float64) {
 	a.violatedRows = a.violatedRows[:0]
-	size := a.zNorm()
+	size := -1.0
 	for r, slack := range a.slack[:a.m] {
-		if slack < 0 && a.isViolated(r, size) {
+		if !(slack < 0) || a.at[r] >= 0 {
+			continue
+		}
+		if size < 0 {
+			size = a.zNorm()
+		}
+		if a.isViolated(r, size) {
 			a.violatedRows = append(a.violatedRows, r)
 			worst = fastMax(worst, -slack)
 		}

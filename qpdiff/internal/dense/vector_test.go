@@ -150,15 +150,12 @@ func TestVectors(t *testing.T) {
 		})
 		count, square := min(rows, n-1), draw(max(n, leastRows)*n)
 		both("SplitRow", sizes, func() []float64 {
-			t, w := make([]float64, n+leastRows), make([]float64, n)
-			norm2 := SplitRow(t, w, y[:n], square, count)
-			if n == 1 || SplitRow(make([]float64, n+leastRows), w, w, square, count) > 2*norm2*float64(n*n) {
-				w = y[:n]
-			}
-			q, perp := make([]float64, n), slices.Clone(x[:n])
-			row := make([]float64, count+1)
-			inv, g := AppendRow(row, t[:count], q, w, perp, norm2)
-			return slices.Concat(row, w, q, perp, []float64{norm2, inv, g})
+			t, again, w := make([]float64, n+leastRows), make([]float64, n+leastRows), make([]float64, n)
+			first := SplitRow(t, w, y[:n], square, count)
+			second := SplitRow(again, w, w, square, count)
+			row, q, perp := make([]float64, count+1), make([]float64, n), slices.Clone(x[:n])
+			inv, g := AppendRow(row, t[:count], q, w, perp, second)
+			return slices.Concat(row, again[:count], w, q, perp, []float64{first, second, inv, g})
 		})
 		both("RotateRows", sizes, func() []float64 {
 			out, k := slices.Clone(lower), n/2

@@ -34,10 +34,7 @@ func AppendRow(t, coef, q, w, perp []float64, norm2 float64) (inv, g float64) {
 	n, k := len(q), len(coef)
 	norm := math.Sqrt(norm2)
 	t[k], inv = norm, 1/norm
-	t = t[:k]
-	for i, v := range coef { // faster than copy for few entries
-		t[i] = v
-	}
+	copy(t, coef)
 	if vectors && n > 0 {
 		_, _ = w[n-1], perp[n-1]
 		return inv, appendRow(&q[0], &w[0], &perp[0], n, inv)
