@@ -83,6 +83,7 @@ func (l *Ridge) Bytes(s learn.Size) int64 {
 	work := float64(dense.BlockWork(s.Counting))
 	entries := counts + 2*m*n + 2*m*m + 8*m + work
 	if s.LeaveOneOut {
+		entries += float64(dense.InverseWork(s.Counting))
 		entries += (dense.BlockSize+3)*m + work // of a kernelDerivative
 	}
 	if len(s.Folds) > 0 {

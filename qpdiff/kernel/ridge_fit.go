@@ -128,6 +128,7 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 // invert, solve must not be called.
 func (f *kernelRidgeFactor) invert() {
 	n := len(f.shares)
+	f.work = dense.Grow(f.work, dense.InverseWork(n))
 	dense.InverseBlocks(f.stopper, f.a, f.inv, n, f.work)
 	if !f.balanced {
 		return

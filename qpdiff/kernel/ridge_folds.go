@@ -81,14 +81,15 @@ func foldEntries(s learn.Size, m float64) (entries float64) {
 			}
 		}
 		v := float64(len(rows))
-		left, each := m-v, m*m/4+v*v
+		left, whole := m-v, m*m+float64(dense.InverseWork(s.Counting)) // of a family
+		each := whole/4 + v*v
 		switch own := ownFactors(m, count*left*left*left, count*v*v*v); {
 		case s.Weighted:
 			each = max(each, left*left)
 		case own:
 			each = left * left
 		default:
-			each = m*m/count + v*v
+			each = whole/count + v*v
 		}
 		entries += each + 16*m + float64(dense.BlockWork(s.Counting))
 	}

@@ -1,10 +1,6 @@
 package dense
 
-import (
-	"cvgm/qpdiff/internal/stop"
-
-	"gonum.org/v1/gonum/floats"
-)
+import "cvgm/qpdiff/internal/stop"
 
 // This file has products and factors of matrices with hundreds of rows, in row-major storage. They
 // are computed block by block, so that each block stays in the caches.
@@ -28,7 +24,7 @@ func packedColumns(n int) int {
 	return (min(n, BlockSize) + productColumns - 1) / productColumns * productColumns
 }
 
-// BlockWork returns the length of the parameter scratch that CholeskyBlocks and InverseBlocks need
+// BlockWork returns the length of the parameter scratch that CholeskyBlocks and WeightedProducts need
 // for a matrix of n rows.
 func BlockWork(n int) int { return packed(n) + min(n, BlockSize)*min(n, BlockSize) }
 
@@ -218,71 +214,6 @@ func solveTiles(x []float64, rows int, l, inv []float64, stride int) {
 		x6 := (t[6] - c[6][0]*x0 - c[6][1]*x1 - c[6][2]*x2 - c[6][3]*x3 - c[6][4]*x4 - c[6][5]*x5) * c[6][6]
 		x7 := (t[7] - c[7][0]*x0 - c[7][1]*x1 - c[7][2]*x2 - c[7][3]*x3 - c[7][4]*x4 - c[7][5]*x5 - c[7][6]*x6) * c[7][7]
 		*t = [productColumns]float64{x0, x1, x2, x3, x4, x5, x6, x7}
-	}
-}
-
-// InverseBlocks replaces the matrix a. Before the call, a is the Cholesky factor of a matrix of n
-// rows. After the call, a holds both triangles of that matrix's inverse. The slice inv holds the
-// inverses of the factor's diagonal. The slice scratch has [BlockWork] entries. InverseBlocks stops
-// early if the context of stopper ends.
-func InverseBlocks(stopper *stop.Stop, a, inv []float64, n int, scratch []float64) {
-	wide := min(n, BlockSize)
-	block, scratch := scratch[:wide*wide], scratch[wide*wide:]
-	// The first step computes U = L⁻ᵀ above the diagonal of a. The diagonal of U is inv.
-	for from := 0; from < n; from += BlockSize {
-		size := min(BlockSize, n-from)
-		for i := range from {
-			clear(a[i*n+from : i*n+from+size])
-		}
-		for k := 0; k < from; k += BlockSize {
-			p := product{c: a[from:], a: a[k:], b: a[from*n+k:], inC: n, inA: n, inB: n,
-				rows: k, columns: size, depth: BlockSize, scale: -1, stopper: stopper}
-			p.add(scratch)
-			upperBlock(block, wide, a, inv, k, n)
-			p.c, p.a, p.inA, p.rows = a[k*n+from:], block, wide, BlockSize
-			p.add(scratch)
-		}
-		solveRows(stopper, a[from:], from, a[from*n+from:], inv[from:], size, n, scratch)
-		for i := from; i < from+size; i++ {
-			row := a[i*n : i*n+from+size]
-			for j := i + 1; j < len(row); j++ {
-				l := a[j*n : j*n+j]
-				row[j] = -inv[j] * (inv[i]*l[i] + floats.Dot(row[i+1:j], l[i+1:]))
-			}
-		}
-	}
-	// Then UUᵀ replaces L.
-	for from := 0; from < n; from += BlockSize {
-		size := min(BlockSize, n-from)
-		for i := from; i < n; i++ {
-			clear(a[i*n+from : i*n+min(from+size, i+1)])
-		}
-		for k := from; k < n; k += BlockSize {
-			p := product{c: a[from*n+from:], a: a[from*n+k:], b: a[from*n+k:], inC: n, inA: n, inB: n,
-				rows: k - from, columns: size, depth: min(BlockSize, n-k), lower: true, scale: 1, stopper: stopper}
-			p.add(scratch)
-			upperBlock(block, wide, a, inv, k, n)
-			p.c, p.a, p.inA, p.rows = a[k*n+from:], block, wide, p.depth
-			if k == from {
-				p.b, p.inB = block, wide
-			} else {
-				p.lower = false
-			}
-			p.add(scratch)
-		}
-	}
-	Mirror(stopper, a, n)
-}
-
-// upperBlock sets block to the diagonal block of U that begins at row k, with zeros below the
-// diagonal.
-func upperBlock(block []float64, wide int, a, inv []float64, k, n int) {
-	size := min(BlockSize, n-k)
-	for i := range size {
-		row := block[i*wide : i*wide+size]
-		clear(row[:i])
-		row[i] = inv[k+i]
-		copy(row[i+1:], a[(k+i)*n+k+i+1:])
 	}
 }
 

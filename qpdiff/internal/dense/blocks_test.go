@@ -45,7 +45,7 @@ func TestBlocks(t *testing.T) {
 				}
 			}
 		}
-		InverseBlocks(nil, blocks, blockInv, n, work)
+		InverseBlocks(nil, blocks, blockInv, n, make([]float64, InverseWork(n)))
 		for i := range n {
 			for j := range n {
 				want, got := 0.0, Dot(a[i*n:(i+1)*n], blocks[j*n:(j+1)*n])
@@ -87,7 +87,7 @@ func TestBlocksDependent(t *testing.T) {
 func BenchmarkBlocks(b *testing.B) {
 	for _, n := range []int{50, 100, 200, 400, 1600} {
 		a := definite(rand.New(rand.NewPCG(1, 4)), n, float64(n))
-		l, inv, work := make([]float64, n*n), make([]float64, n), make([]float64, BlockWork(n))
+		l, inv, work := make([]float64, n*n), make([]float64, n), make([]float64, max(BlockWork(n), InverseWork(n)))
 		for _, run := range []struct {
 			name string
 			f    func()

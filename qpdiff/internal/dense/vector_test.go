@@ -318,7 +318,7 @@ func TestVectors(t *testing.T) {
 			GramSingle(nil, out, n, x, width, width, y, slices.Repeat([]float64{64}, n), single)
 			return out
 		})
-		work := make([]float64, BlockWork(n))
+		work := make([]float64, max(BlockWork(n), InverseWork(n)))
 		both("CholeskyBlocks", sizes, func() []float64 {
 			out, inv := packRows(m, n, stride), make([]float64, n)
 			k := CholeskyBlocks(nil, out, inv, n, Eps, work)
