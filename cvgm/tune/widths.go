@@ -403,7 +403,21 @@ func (s *tuneSearch) widthSplits(rule widthRule) (all []cvgm.Split, err error) {
 		if err != nil {
 			return nil, err
 		}
+		if s.w.Groups == nil {
+			alike(splits)
+		}
 		all = append(all, splits...)
 	}
 	return all, nil
+}
+
+// alike moves rows from validation to training until all splits validate on equally many rows. A
+// [learn.FoldLearner] fits such splits faster, because it needs one inverse for all of them.
+func alike(splits []cvgm.Split) {
+	least := len(slices.MinFunc(splits, func(a, b cvgm.Split) int { return cmp.Compare(len(a.Val), len(b.Val)) }).Val)
+	for k, split := range splits {
+		train := append(slices.Clone(split.Train), split.Val[least:]...)
+		slices.Sort(train)
+		splits[k] = cvgm.Split{Train: train, Val: split.Val[:least]}
+	}
 }
