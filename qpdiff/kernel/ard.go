@@ -7,6 +7,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/learn"
 )
 
@@ -55,7 +56,7 @@ func (s Shape) String() string {
 // value returns f(q).
 func (s Shape) value(q float64) float64 {
 	if s == Gaussian {
-		return math.Exp(-q)
+		return dense.ExpNegative(q)
 	}
 	r := s.root(q)
 	e := math.Exp(-r)
@@ -66,6 +67,29 @@ func (s Shape) value(q float64) float64 {
 		return (1 + r) * e
 	}
 	return (1 + r*(1+r/3)) * e
+}
+
+// values replaces each q by f(q).
+func (s Shape) values(q []float64) {
+	if s == Gaussian {
+		dense.ExpNegatives(q)
+		return
+	}
+	for i, v := range q {
+		q[i] = s.value(v)
+	}
+}
+
+// slopes replaces each q by its factor times f′(q), given f(q) in values. For the Gaussian it does not
+// read q.
+func (s Shape) slopes(q, factors, values []float64) {
+	for i, v := range values {
+		if s == Gaussian {
+			q[i] = -factors[i] * v
+		} else {
+			q[i] = factors[i] * s.slope(q[i], v)
+		}
+	}
 }
 
 // slope returns f′(q), given f(q). It is finite at q = 0.
@@ -161,7 +185,7 @@ func (k ARD) distance(params, x, z []float64) float64 {
 	for j, v := range x {
 		if w := params[k.group(j)]; w != 0 { // 0 times a distance that overflows is not a number
 			v -= z[j]
-			q += w * v * v
+			q += float64(w * v * v)
 		}
 	}
 	return q
@@ -192,72 +216,44 @@ func (k ARD) Grad(dparams, dx, dz []float64, s, value float64, params, x, z []fl
 // are the same as with the method distance. Feature j of row i is columns[j·stride + i].
 func (k ARD) distances(dst, params, x, columns []float64, stride int) {
 	clear(dst)
-	var a, v [4]float64
-	var c [4][]float64
-	count := 0
-	for j, xj := range x {
-		w := params[k.group(j)]
-		if w == 0 {
-			continue
-		}
-		a[count], v[count], c[count] = w, xj, columns[j*stride:][:len(dst)]
-		if count++; count < len(c) {
-			continue
-		}
-		count = 0
-		c0, c1, c2, c3 := c[0][:len(dst)], c[1][:len(dst)], c[2][:len(dst)], c[3][:len(dst)]
-		for i, q := range dst {
-			d0, d1, d2, d3 := v[0]-c0[i], v[1]-c1[i], v[2]-c2[i], v[3]-c3[i]
-			q += a[0] * d0 * d0
-			q += a[1] * d1 * d1
-			q += a[2] * d2 * d2
-			q += a[3] * d3 * d3
-			dst[i] = q
-		}
+	if k.Groups == nil {
+		dense.AddWeightedSquares(dst, params, x, columns, stride)
+		return
 	}
-	for k := range count {
-		column := c[k][:len(dst)]
-		for i := range dst {
-			d := v[k] - column[i]
-			dst[i] += a[k] * d * d
+	var weights [64]float64
+	for j := range x {
+		at := j % len(weights)
+		if weights[at] = params[k.Groups[j]]; at == len(weights)-1 || j == len(x)-1 {
+			from := j - at
+			dense.AddWeightedSquares(dst, weights[:at+1], x[from:j+1], columns[from*stride:], stride)
 		}
 	}
 }
 
 // addSquares computes Σ_i s_i (x_j − z_ij)² for each feature j, and adds this sum to the entry of
 // dparams for the group of the feature. Here z_ij is feature j of row rows[i]. Its place is
-// columns[j·stride + rows[i]].
+// columns[j·stride + rows[i]]. Rows with s_i = 0 are left out, because their squares may overflow.
 func (k ARD) addSquares(dparams, s, x, columns []float64, stride int, rows []int) {
 	first := rows[0]
 	adjacent := rows[len(rows)-1]-first == len(rows)-1
+	if adjacent && k.Groups == nil {
+		dense.AddPairSquares(dparams, s, x, columns[first:], stride)
+		return
+	}
 	for j, v := range x {
-		column := columns[j*stride+first:]
-		var sum, other float64
-		if !adjacent {
-			for i, row := range rows {
-				if s[i] != 0 { // else the square may overflow
-					d := v - column[row-first]
-					sum += s[i] * d * d
-				}
-			}
-		} else {
-			column, i := column[:len(s)], 0
-			for ; i+1 < len(s); i += 2 {
-				if s[i] != 0 {
-					d := v - column[i]
-					sum += s[i] * d * d
-				}
-				if s[i+1] != 0 {
-					d := v - column[i+1]
-					other += s[i+1] * d * d
-				}
-			}
-			if i < len(s) && s[i] != 0 {
-				d := v - column[i]
+		group := k.group(j)
+		if adjacent {
+			dense.AddPairSquares(dparams[group:group+1], s, x[j:j+1], columns[j*stride+first:], stride)
+			continue
+		}
+		column, sum := columns[j*stride:], 0.0
+		for i, row := range rows {
+			if s[i] != 0 {
+				d := v - column[row]
 				sum += s[i] * d * d
 			}
 		}
-		dparams[k.group(j)] += sum + other
+		dparams[group] += sum
 	}
 }
 

@@ -149,9 +149,7 @@ func (l *kernelMachine) transpose(nrows int) {
 func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 	if a, ok := l.kernel.(ARD); ok {
 		l.distances(dst, params, x, rows)
-		for k, q := range dst {
-			dst[k] = a.Shape.value(q)
-		}
+		a.Shape.values(dst)
 		return
 	}
 	if !isRBF(l.kernel) {

@@ -303,12 +303,10 @@ func (d *kernelDerivative) addWeighted(l *kernelMachine, a ARD, g *learn.Grad, d
 	}
 	d.distances = dense.Grow(d.distances, len(rows))
 	slopes := d.distances
-	if a.Shape != Gaussian { // whose slopes follow from the values
+	if a.Shape != Gaussian {
 		l.distances(slopes, l.kernelParams, x, rows)
 	}
-	for k, s := range d.s[:len(slopes)] {
-		slopes[k] = s * a.Shape.slope(slopes[k], values[k])
-	}
+	a.Shape.slopes(slopes, d.s[:len(rows)], values[:len(rows)])
 	if g.Hyper != nil {
 		a.addSquares(d.dparams, slopes, x, l.columns, l.nrows, rows)
 	}

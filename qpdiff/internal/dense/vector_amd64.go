@@ -188,6 +188,22 @@ func products3(sums *float64, s *float64, z *float64, stride int, n int)
 //go:noescape
 func distances(dst *float64, count int, x *float64, n int, points *float64, stride int)
 
+// addWeightedSquares is AddWeightedSquares for count entries of dst, a multiple of four.
+//
+//go:noescape
+func addWeightedSquares(dst *float64, count int, w *float64, x *float64, n int, points *float64, stride int)
+
+// addPairSquares sets four entries of sums for each of n ≥ 1 features: the sums of AddPairSquares in the four lanes. The
+// number count of entries of s is a multiple of four, and at least four.
+//
+//go:noescape
+func addPairSquares(sums *float64, s *float64, count int, x *float64, n int, points *float64, stride int)
+
+// expNegatives is ExpNegatives for count entries of q, a multiple of four, and at least four.
+//
+//go:noescape
+func expNegatives(q *float64, count int)
+
 // highest considers the indices i with a[i] < b[i], in four classes: one for each value of i modulo four. It sets
 // the first four entries of dst to the largest x[i] of each class, or to −Inf. It sets the next four entries to
 // the first indices with these x[i]. The length n is a multiple of four.

@@ -3268,6 +3268,235 @@ oneEnd:
 	VZEROUPPER
 	RET
 
+// func addWeightedSquares(dst *float64, count int, w *float64, x *float64, n int, points *float64, stride int)
+// Requires: AVX
+TEXT ·addWeightedSquares(SB), NOSPLIT, $0-56
+	MOVQ dst+0(FP), AX
+	MOVQ count+8(FP), CX
+	MOVQ w+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ points+40(FP), DI
+	MOVQ stride+48(FP), R8
+	SHLQ $0x03, R8
+
+four:
+	CMPQ    CX, $0x10
+	JL      fourEnd
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(AX), Y3
+	MOVQ    DI, R10
+	XORQ    R9, R9
+
+fourFeature:
+	CMPQ         R9, SI
+	JGE          fourStore
+	MOVQ         (DX)(R9*8), R11
+	ADDQ         R11, R11
+	JE           fourNext
+	VBROADCASTSD (DX)(R9*8), Y5
+	VBROADCASTSD (BX)(R9*8), Y4
+	VSUBPD       (R10), Y4, Y6
+	VMULPD       Y6, Y5, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       Y7, Y0, Y0
+	VSUBPD       32(R10), Y4, Y6
+	VMULPD       Y6, Y5, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       Y7, Y1, Y1
+	VSUBPD       64(R10), Y4, Y6
+	VMULPD       Y6, Y5, Y7
+	VMULPD       Y6, Y7, Y7
+	VADDPD       Y7, Y2, Y2
+	VSUBPD       96(R10), Y4, Y4
+	VMULPD       Y4, Y5, Y5
+	VMULPD       Y4, Y5, Y5
+	VADDPD       Y5, Y3, Y3
+
+fourNext:
+	ADDQ R8, R10
+	INCQ R9
+	JMP  fourFeature
+
+fourStore:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	ADDQ    $0x80, AX
+	ADDQ    $0x80, DI
+	SUBQ    $0x10, CX
+	JMP     four
+
+fourEnd:
+one:
+	CMPQ    CX, $0x04
+	JL      oneEnd
+	VMOVUPD (AX), Y0
+	MOVQ    DI, R10
+	XORQ    R9, R9
+
+oneFeature:
+	CMPQ         R9, SI
+	JGE          oneStore
+	MOVQ         (DX)(R9*8), R11
+	ADDQ         R11, R11
+	JE           oneNext
+	VBROADCASTSD (DX)(R9*8), Y2
+	VBROADCASTSD (BX)(R9*8), Y1
+	VSUBPD       (R10), Y1, Y1
+	VMULPD       Y1, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VADDPD       Y2, Y0, Y0
+
+oneNext:
+	ADDQ R8, R10
+	INCQ R9
+	JMP  oneFeature
+
+oneStore:
+	VMOVUPD Y0, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x20, DI
+	SUBQ    $0x04, CX
+	JMP     one
+
+oneEnd:
+	VZEROUPPER
+	RET
+
+// func addPairSquares(sums *float64, s *float64, count int, x *float64, n int, points *float64, stride int)
+// Requires: AVX
+TEXT ·addPairSquares(SB), NOSPLIT, $0-56
+	MOVQ   sums+0(FP), AX
+	MOVQ   s+8(FP), CX
+	MOVQ   count+16(FP), DX
+	MOVQ   x+24(FP), BX
+	MOVQ   n+32(FP), SI
+	MOVQ   points+40(FP), DI
+	MOVQ   stride+48(FP), R8
+	SHLQ   $0x03, R8
+	VXORPD Y0, Y0, Y0
+
+feature:
+	VBROADCASTSD (BX), Y1
+	VXORPD       Y2, Y2, Y2
+	XORQ         R9, R9
+
+rows:
+	VMOVUPD (CX)(R9*8), Y4
+	VCMPPD  $0x04, Y0, Y4, Y5
+	VSUBPD  (DI)(R9*8), Y1, Y3
+	VMULPD  Y3, Y4, Y4
+	VMULPD  Y3, Y4, Y4
+	VANDPD  Y5, Y4, Y4
+	VADDPD  Y4, Y2, Y2
+	ADDQ    $0x04, R9
+	CMPQ    R9, DX
+	JNE     rows
+	VMOVUPD Y2, (AX)
+	ADDQ    $0x20, AX
+	ADDQ    $0x08, BX
+	ADDQ    R8, DI
+	DECQ    SI
+	JNE     feature
+	VZEROUPPER
+	RET
+
+// func expNegatives(q *float64, count int)
+// Requires: AVX
+TEXT ·expNegatives(SB), NOSPLIT, $0-16
+	MOVQ q+0(FP), AX
+	MOVQ count+8(FP), CX
+
+rows:
+	VMOVUPD      (AX), Y0
+	VXORPD       lanes6<>+0(SB), Y0, Y0
+	VCMPPD       $0x05, lanes18<>+0(SB), Y0, Y1
+	VMULPD       lanes19<>+0(SB), Y0, Y2
+	VADDPD       lanes20<>+0(SB), Y2, Y2
+	VSUBPD       lanes20<>+0(SB), Y2, Y3
+	VMULPD       lanes21<>+0(SB), Y3, Y4
+	VSUBPD       Y4, Y0, Y0
+	VMULPD       lanes22<>+0(SB), Y3, Y3
+	VSUBPD       Y3, Y0, Y0
+	VMULPD       Y0, Y0, Y3
+	VMULPD       Y3, Y3, Y4
+	VMULPD       lanes3<>+0(SB), Y0, Y5
+	VADDPD       lanes0<>+0(SB), Y5, Y5
+	VMULPD       lanes7<>+0(SB), Y0, Y6
+	VADDPD       lanes4<>+0(SB), Y6, Y6
+	VMULPD       Y6, Y3, Y6
+	VADDPD       Y6, Y5, Y5
+	VMULPD       lanes13<>+0(SB), Y0, Y6
+	VADDPD       lanes12<>+0(SB), Y6, Y6
+	VMULPD       lanes15<>+0(SB), Y0, Y7
+	VADDPD       lanes14<>+0(SB), Y7, Y7
+	VMULPD       Y7, Y3, Y7
+	VADDPD       Y7, Y6, Y6
+	VMULPD       lanes17<>+0(SB), Y0, Y7
+	VADDPD       lanes16<>+0(SB), Y7, Y7
+	VMULPD       Y7, Y4, Y7
+	VADDPD       Y7, Y6, Y6
+	VMULPD       lanes9<>+0(SB), Y0, Y7
+	VADDPD       lanes8<>+0(SB), Y7, Y7
+	VMULPD       lanes11<>+0(SB), Y0, Y8
+	VADDPD       lanes10<>+0(SB), Y8, Y8
+	VMULPD       Y8, Y3, Y3
+	VADDPD       Y3, Y7, Y3
+	VMULPD       Y6, Y4, Y6
+	VADDPD       Y6, Y3, Y3
+	VMULPD       Y3, Y4, Y3
+	VADDPD       Y3, Y5, Y3
+	VMULPD       Y3, Y0, Y0
+	VADDPD       lanes0<>+0(SB), Y0, Y0
+	VEXTRACTF128 $0x01, Y2, X3
+	VPSLLQ       $0x34, X2, X2
+	VPADDQ       lanes0<>+0(SB), X2, X2
+	VPSLLQ       $0x34, X3, X3
+	VPADDQ       lanes0<>+0(SB), X3, X3
+	VINSERTF128  $0x01, X3, Y2, Y2
+	VMULPD       Y2, Y0, Y0
+	VANDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)
+	ADDQ         $0x20, AX
+	SUBQ         $0x04, CX
+	JNE          rows
+	VZEROUPPER
+	RET
+
+DATA lanes18<>+0(SB)/8, $0xc086200000000000
+DATA lanes18<>+8(SB)/8, $0xc086200000000000
+DATA lanes18<>+16(SB)/8, $0xc086200000000000
+DATA lanes18<>+24(SB)/8, $0xc086200000000000
+GLOBL lanes18<>(SB), RODATA|NOPTR, $32
+
+DATA lanes19<>+0(SB)/8, $0x3ff71547652b82fe
+DATA lanes19<>+8(SB)/8, $0x3ff71547652b82fe
+DATA lanes19<>+16(SB)/8, $0x3ff71547652b82fe
+DATA lanes19<>+24(SB)/8, $0x3ff71547652b82fe
+GLOBL lanes19<>(SB), RODATA|NOPTR, $32
+
+DATA lanes20<>+0(SB)/8, $0x4338000000000000
+DATA lanes20<>+8(SB)/8, $0x4338000000000000
+DATA lanes20<>+16(SB)/8, $0x4338000000000000
+DATA lanes20<>+24(SB)/8, $0x4338000000000000
+GLOBL lanes20<>(SB), RODATA|NOPTR, $32
+
+DATA lanes21<>+0(SB)/8, $0x3fe62e42fee00000
+DATA lanes21<>+8(SB)/8, $0x3fe62e42fee00000
+DATA lanes21<>+16(SB)/8, $0x3fe62e42fee00000
+DATA lanes21<>+24(SB)/8, $0x3fe62e42fee00000
+GLOBL lanes21<>(SB), RODATA|NOPTR, $32
+
+DATA lanes22<>+0(SB)/8, $0x3dea39ef35793c76
+DATA lanes22<>+8(SB)/8, $0x3dea39ef35793c76
+DATA lanes22<>+16(SB)/8, $0x3dea39ef35793c76
+DATA lanes22<>+24(SB)/8, $0x3dea39ef35793c76
+GLOBL lanes22<>(SB), RODATA|NOPTR, $32
+
 DATA places<>+0(SB)/8, $0x0000000000000000
 DATA places<>+8(SB)/8, $0x3ff0000000000000
 DATA places<>+16(SB)/8, $0x4000000000000000

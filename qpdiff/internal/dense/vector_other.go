@@ -106,3 +106,13 @@ func forwardRow(x, rhs, l *float64, stride int, inv *float64, n int) float64 { p
 func cholesky(l *float64, stride int, inv *float64, n int, tol float64) int { panic("no vectors") }
 
 func addListed(dst *float64, n int, f, a *float64, rows *int, count int) { panic("no vectors") }
+
+func addWeightedSquares(dst *float64, count int, w, x *float64, n int, points *float64, stride int) {
+	panic("no vectors")
+}
+
+func addPairSquares(sums, s *float64, count int, x *float64, n int, points *float64, stride int) {
+	panic("no vectors")
+}
+
+func expNegatives(q *float64, count int) { panic("no vectors") }

@@ -298,6 +298,21 @@ func TestVectors(t *testing.T) {
 			Distances(out, y[:rows], x, stride)
 			return out
 		})
+		both("widths", sizes, func() []float64 {
+			w, s := slices.Clone(y[:rows]), slices.Clone(y[:n])
+			for i := range w {
+				w[i] = math.Abs(w[i]) * float64(i%3)
+			}
+			for i := range s {
+				s[i] *= float64(i % 5)
+			}
+			q, sums := make([]float64, n), slices.Clone(y[:rows])
+			AddWeightedSquares(q, w, y[:rows], x, stride)
+			AddPairSquares(sums, s, y[:rows], x, stride)
+			e := slices.Clone(q)
+			ExpNegatives(e)
+			return slices.Concat(q, sums, e)
+		})
 		row = func(i int) []float64 { return h[i*n : (i+1)*n] }
 		bounds := slices.Clone(row(0))
 		for i := range n { // ties of values and bounds

@@ -43,6 +43,7 @@ func main() {
 	inLanes()
 	logistic()
 	distances()
+	widths()
 	declarePlaces()
 	highest()
 	steepest()
