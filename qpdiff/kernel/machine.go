@@ -77,6 +77,8 @@ type kernelDerivative struct {
 	// the fold, and 0 elsewhere. The cotangent of the kernel matrix is the sum of u·cᵀ over the folds,
 	// where c has the coefficients of the fold.
 	u, foldCot []float64
+	// solved holds G_VV⁻¹·ddst for each fold, at the places of ddst. lanes is its scratch.
+	solved, lanes []float64
 	// ucPairs and cuPairs hold u and c once more, for each row: see pairUp.
 	ucPairs, cuPairs []float64
 	// asRow and asOther hold cotangents of the kernel values between row j and the other rows. In

@@ -21,12 +21,14 @@ import (
 // as residuals from a factor of the remaining rows.
 //
 // Folds form a family if their remaining rows have the same weight. The folds of a family share one
-// matrix G, or have separate factors if these are cheaper.
+// matrix G, or have separate factors if these are cheaper. Small folds of a family are solved in
+// groups.
 type ridgeFolds struct {
 	fitID    uint64 // number of the fits, from check.NewState; 0 without fits
 	placeOf  []int  // for each row of X, its place among the rows with a weight above 0, or −1
 	parts    []ridgeFold
 	families []ridgeFamily
+	groups   []foldGroup
 	coef     []float64 // the coefficients c of each fold, with one entry for each row with a weight above 0
 	k        []float64 // scratch: the kernel matrix of the rows outside a fold
 	rows     []int     // scratch: their numbers in the data
@@ -39,13 +41,15 @@ type ridgeFold struct {
 	fraction    float64 // the other rows' fraction of the total weight
 	family      int
 	// if true, factor is the factor of the rows outside the fold; otherwise a and inv are the Cholesky
-	// factor of G_VV
+	// factor of G_VV, or its group has the factor
 	ownFactor bool
+	grouped   bool
 
 	factor    kernelRidgeFactor
 	a, inv    []float64
 	work      []float64
 	predicted []float64
+	place     int    // of its first prediction among the predictions of all folds
 	inFold    []bool // scratch: the places of val
 }
 
@@ -82,7 +86,7 @@ func foldEntries(s learn.Size, m float64) (entries float64) {
 		}
 		v := float64(len(rows))
 		left, whole := m-v, m*m+float64(dense.InverseWork(s.Counting)) // of a family
-		each := whole/4 + v*v
+		each := whole/4 + dense.LaneCount*(v+3)*v
 		switch own := ownFactors(m, count*left*left*left, count*v*v*v); {
 		case s.Weighted:
 			each = max(each, left*left)
@@ -90,6 +94,9 @@ func foldEntries(s learn.Size, m float64) (entries float64) {
 			each = left * left
 		default:
 			each = whole/count + v*v
+			if lanes := math.Ceil(count/dense.LaneCount) * dense.LaneCount; v <= mostGrouped {
+				each = (whole + lanes*(v+3)*v) / count
+			}
 		}
 		entries += each + 16*m + float64(dense.BlockWork(s.Counting))
 	}
@@ -106,14 +113,18 @@ func (f *ridgeFolds) prepareFolds(l *kernelRidgeFit, folds [][]int) error {
 	}
 	f.parts = resized(f.parts, len(folds))
 	f.families = f.families[:0]
+	place := 0
 	for k, rows := range folds {
 		if err := f.takeFold(l, k, rows); err != nil {
 			return err
 		}
+		f.parts[k].place = place
+		place += len(rows)
 	}
 	for k := range f.families {
 		f.families[k].ownFactors = ownFactors(float64(m), f.families[k].restCubes, f.families[k].foldCubes)
 	}
+	f.groupFolds()
 	f.coef = dense.Zeros(f.coef, len(folds)*m)
 	return nil
 }
@@ -170,13 +181,17 @@ func (f *ridgeFolds) solve(l *kernelRidgeFit, hyper []float64) error {
 			y.ownFactors = y.solve(l, hyper[0]) != nil
 		}
 	}
+	for k := range f.groups {
+		f.groups[k].solve(l, f)
+	}
 	m := len(l.rows)
 	for k := range f.parts {
 		l.state.Stop.Look()
 		p, c := &f.parts[k], f.coef[k*m:(k+1)*m]
 		p.predicted = dense.Grow(p.predicted, len(p.val))
 		y := &f.families[p.family]
-		if p.ownFactor = y.ownFactors || !p.solveByFamily(l, y, c); !p.ownFactor {
+		p.ownFactor = y.ownFactors || p.ownFactor || !p.grouped && !p.factoriseByFamily(l, y) || !p.predictByFamily(l, y, c)
+		if !p.ownFactor {
 			continue
 		}
 		if err := f.solveLeft(l, p, c, hyper[0]); err != nil {
@@ -200,11 +215,10 @@ func (y *ridgeFamily) solve(l *kernelRidgeFit, lambda float64) error {
 	return nil
 }
 
-// solveByFamily computes the fold's coefficients c and predictions from G, the matrix of the fold's
-// family. Let V be the rows of the fold, and e = G_VV⁻¹·(G·y)_V. The coefficients are G·y − G_·V·e,
-// and the predictions y_V − e. If G_VV is not positive definite, solveByFamily returns false.
-func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64) bool {
-	v, m, inverse := len(p.val), len(c), y.factor.a
+// factoriseByFamily computes the factor of G_VV, from the matrix G of the fold's family, and sets
+// predicted to e = G_VV⁻¹·(G·y)_V. If G_VV is not positive definite, it returns false.
+func (p *ridgeFold) factoriseByFamily(l *kernelRidgeFit, y *ridgeFamily) bool {
+	v, m, inverse := len(p.val), len(l.rows), y.factor.a
 	p.a, p.work = dense.Grow(p.a, v*v), dense.Grow(p.work, max(m, dense.BlockWork(v)))
 	p.inv = dense.Grow(p.inv, v)
 	for at, i := range p.val {
@@ -213,14 +227,22 @@ func (p *ridgeFold) solveByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64
 	if dense.CholeskyBlocks(y.factor.stopper, p.a, p.inv, v, dense.Eps, p.work) < v {
 		return false
 	}
-	e := p.predicted
-	dense.Gather(e, y.c, p.val)
-	dense.ForwardSolve(p.a, p.inv, v, v, e)
-	dense.BackSolve(p.a, p.inv, v, v, e)
+	dense.Gather(p.predicted, y.c, p.val)
+	dense.ForwardSolve(p.a, p.inv, v, v, p.predicted)
+	dense.BackSolve(p.a, p.inv, v, v, p.predicted)
+	return true
+}
+
+// predictByFamily computes the fold's coefficients c = G·y − G_·V·e, and replaces e by the
+// predictions y_V − e. It returns false if one of them is not finite.
+func (p *ridgeFold) predictByFamily(l *kernelRidgeFit, y *ridgeFamily, c []float64) bool {
+	m, inverse, e := len(c), y.factor.a, p.predicted
 	copy(c, y.c)
+	sum := dense.Sum{Dst: c}
 	for at, i := range p.val {
-		dense.Axpy(-e[at], inverse[i*m:(i+1)*m], c)
+		sum.Add(-e[at], inverse[i*m:(i+1)*m])
 	}
+	sum.End()
 	for at, i := range p.val {
 		c[i], e[at] = 0, l.state.Data.Y[l.rows[i]]-e[at]
 	}

@@ -18,13 +18,16 @@ func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *lea
 	m := len(l.rows)
 	d.clearSums(&l.kernelMachine)
 	d.u, d.foldCot = dense.Zeros(d.u, len(f.parts)*m), dense.Zeros(d.foldCot, len(f.parts)*m)
+	d.solved, d.lanes = dense.Grow(d.solved, len(ddst)), dense.Grow(d.lanes, mostGrouped*dense.LaneCount)
+	for k := range f.groups {
+		f.groups[k].adjoint(f, d.solved, ddst, d.lanes)
+	}
 	for k := range f.parts {
 		p := &f.parts[k]
-		u, c, own := d.u[k*m:(k+1)*m], f.coef[k*m:(k+1)*m], d.foldCot[k*m:(k+1)*m]
-		dense.Scatter(own, ddst[:len(p.val)], p.val)
-		ddst = ddst[len(p.val):]
+		u, c, own := d.u[k*m:(k+1)*m], f.coef[k*m:(k+1)*m], ddst[p.place:p.place+len(p.val)]
+		dense.Scatter(d.foldCot[k*m:(k+1)*m], own, p.val)
 		d.foldAdjoint(l, f, p, u, own)
-		dense.Scatter(u, d.s, p.val)
+		dense.Scatter(u, own, p.val)
 		if g.Y != nil {
 			for _, i := range p.otherPlaces {
 				g.Y[l.rows[i]] -= u[i]
@@ -59,30 +62,32 @@ func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *lea
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// foldAdjoint computes the vector u of adjointFolds for one fold, except in the rows of the fold.
-// foldCot holds the cotangents of the fold's predictions in these rows, and 0 elsewhere.
-// foldAdjoint copies these cotangents to d.s.
-func (d *kernelDerivative) foldAdjoint(l *kernelRidgeFit, f *ridgeFolds, p *ridgeFold, u, foldCot []float64) {
+// foldAdjoint computes the vector u of adjointFolds for one fold, except in the rows of the fold. The
+// parameter ddst holds the cotangents of the fold's predictions.
+func (d *kernelDerivative) foldAdjoint(l *kernelRidgeFit, f *ridgeFolds, p *ridgeFold, u, ddst []float64) {
 	m, v := len(l.rows), len(p.val)
-	d.s, d.supportRow = dense.Grow(d.s, m), dense.Grow(d.supportRow, m)
-	d.s = d.s[:v]
-	dense.Gather(d.s, foldCot, p.val)
+	d.supportRow = dense.Grow(d.supportRow, m)
+	sum := dense.Sum{Dst: u}
 	if !p.ownFactor {
-		a, inverse := d.supportRow[:v], f.families[p.family].factor.a
-		copy(a, d.s)
-		dense.ForwardSolve(p.a, p.inv, v, v, a)
-		dense.BackSolve(p.a, p.inv, v, v, a)
-		for at, i := range p.val {
-			dense.Axpy(a[at], inverse[i*m:(i+1)*m], u)
+		a, inverse := d.solved[p.place:p.place+v], f.families[p.family].factor.a
+		if !p.grouped {
+			copy(a, ddst)
+			dense.ForwardSolve(p.a, p.inv, v, v, a)
+			dense.BackSolve(p.a, p.inv, v, v, a)
 		}
+		for at, i := range p.val {
+			sum.Add(a[at], inverse[i*m:(i+1)*m])
+		}
+		sum.End()
 		return
 	}
 	for at, i := range p.val {
-		dense.Axpy(-d.s[at], l.k[i*m:(i+1)*m], u)
+		sum.Add(-ddst[at], l.k[i*m:(i+1)*m])
 	}
+	sum.End()
 	w := d.supportRow[:len(p.otherPlaces)]
 	dense.Gather(w, u, p.otherPlaces)
-	p.factor.solve(w, -floats.Sum(d.s))
+	p.factor.solve(w, -floats.Sum(ddst))
 	dense.Scatter(u, w, p.otherPlaces)
 }
 

@@ -7,8 +7,9 @@ const (
 	// means that the entries of these problems alternate: entry k of problem i has the index
 	// k·LaneCount + i.
 	LaneCount = 4
-	// LaneMost is the number of unknowns of the largest system that is solved in lanes. A larger
-	// system fills whole vectors even when it is solved alone, and is factorised by blocks.
+	// LaneMost is the number of unknowns of the largest system of a quadratic program that is solved
+	// in lanes. A larger system fills whole vectors even when it is solved alone, and is factorised by
+	// blocks.
 	LaneMost = leastBlocks - 1
 )
 
@@ -81,6 +82,22 @@ func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, num
 	}
 }
 
+// LaneGather writes LaneCount systems to dst, in the form that LDLLanes reads. Each system has size
+// unknowns. The matrix of system i consists of the rows and columns indices[i] of the symmetric n×n
+// matrix g. Entries below the diagonal do not change.
+func LaneGather(dst, g []float64, n int, indices *[LaneCount][]int, size int) {
+	stride := (size + 1) * LaneCount
+	i0, i1, i2, i3 := indices[0][:size], indices[1][:size], indices[2][:size], indices[3][:size]
+	for k := range size {
+		g0, g1, g2, g3 := g[i0[k]*n:][:n], g[i1[k]*n:][:n], g[i2[k]*n:][:n], g[i3[k]*n:][:n]
+		row := dst[k*stride:]
+		for l := k; l < size; l++ {
+			to := (*[LaneCount]float64)(row[l*LaneCount:])
+			to[0], to[1], to[2], to[3] = g0[i0[l]], g1[i1[l]], g2[i2[l]], g3[i3[l]]
+		}
+	}
+}
+
 // Pad extends the n×n matrix a to newSize rows and columns. The new rows and columns are from the
 // identity matrix. The rows of a are stride entries apart. A system with the extended matrix has a
 // solution with the same bits as a system with the matrix a.
@@ -96,8 +113,9 @@ func Pad(a []float64, stride, n, newSize int) {
 	}
 }
 
-// LDLLanes does the work of LDLFactor and LDLBack for LaneCount systems of n unknowns. Its results
-// are the same bits as the results of these two functions. n is between 1 and LaneMost. Each system
+// LDLLanes does the work of LDLFactor and LDLBack for LaneCount systems of n ≥ 1 unknowns. For n ≤
+// LaneMost, its results are the same bits as the results of these two functions. Larger systems
+// should fit into the second-level cache. Each system
 // has n+1 columns, and the last column is the right-hand side. LDLLanes sets x to the solutions.
 // For each row of system i there is a ratio: the diagonal entry divided by the pivot. LDLLanes sets
 // pivots[i] to the product of these ratios. Bit i of the result is set if system i has all its
@@ -108,19 +126,22 @@ func LDLLanes(a, dinv, x []float64, pivots *[LaneCount]float64, n int, tol float
 	if vectors {
 		return ldlLanes(&a[0], &dinv[0], &x[0], &pivots[0], n, tol)
 	}
-	var own [LaneMost * (LaneMost + 1)]float64
-	var inv [LaneMost]float64
+	var own [LaneMost * (LaneMost + 3)]float64
+	store := own[:]
+	if n > LaneMost {
+		store = make([]float64, n*(n+3))
+	}
+	inv, diagonal := store[n*(n+1):][:n], store[n*(n+2):][:n]
 	for i := range LaneCount {
-		one, size := own[:n*(n+1)], n+1
+		one, size := store[:n*(n+1)], n+1
 		for k := range one {
 			one[k] = a[k*LaneCount+i]
 		}
 		product := 1.0
-		var diagonal [LaneMost]float64
 		for k := range n {
 			diagonal[k] = one[k*size+k]
 		}
-		if LDLFactor(one, inv[:], n, size, tol) == n {
+		if LDLFactor(one, inv, n, size, tol) == n {
 			regular |= 1 << i
 		}
 		for k := range n {

@@ -202,3 +202,54 @@ func checkLaneDescent(t *testing.T, p [LaneCount]problem, n int) {
 		}
 	}
 }
+
+// LaneGather and LDLLanes solve systems with more than LaneMost unknowns. The solutions have the same
+// bits with and without the vector units.
+func TestLaneGather(t *testing.T) {
+	serial.Test(t)
+	rng := rand.New(rand.NewPCG(11, 4))
+	const n = 60
+	g := definite(rng, n, n)
+	for _, size := range []int{1, 4, 15, 16, 26, 40} {
+		var rows [LaneCount][]int
+		var right [LaneCount][]float64
+		for i := range rows {
+			rows[i], right[i] = rng.Perm(n)[:size], make([]float64, size)
+			for k := range right[i] {
+				right[i][k] = rng.NormFloat64()
+			}
+		}
+		solve := func() []float64 {
+			a, dinv, x := make([]float64, size*(size+1)*LaneCount), make([]float64, size*LaneCount), make([]float64, size*LaneCount)
+			LaneGather(a, g, n, &rows, size)
+			LaneRows(a[size*LaneCount:], size+1, &right, size)
+			var pivots [LaneCount]float64
+			if regular := LDLLanes(a, dinv, x, &pivots, size, Eps); regular != 1<<LaneCount-1 {
+				t.Fatalf("%d unknowns: regular %b", size, regular)
+			}
+			again := make([]float64, size*LaneCount)
+			LaneRows(again, 1, &right, size)
+			LDLLanesSolve(a, dinv, again, size)
+			return append(x, again...)
+		}
+		x := solve()
+		defer SetVectors(SetVectors(false))
+		if !slices.Equal(x, solve()) {
+			t.Errorf("%d unknowns: other bits without the vector units", size)
+		}
+		SetVectors(true)
+		for i := range rows {
+			for _, solution := range [][]float64{lane(x, i, size), lane(x[size*LaneCount:], i, size)} {
+				for k, row := range rows[i] {
+					sum := -right[i][k]
+					for l, v := range solution {
+						sum += g[row*n+rows[i][l]] * v
+					}
+					if !(math.Abs(sum) <= 1e-12) {
+						t.Errorf("%d unknowns, lane %d: residual %v", size, i, sum)
+					}
+				}
+			}
+		}
+	}
+}
