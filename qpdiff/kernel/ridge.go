@@ -62,6 +62,7 @@ func (l *Ridge) Dims(n int) (theta, hyper int) { return dims(l.Kernel, l.Interce
 func (l *Ridge) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.dropResults()
+	l.folds.prepared = false
 	if d, err = l.state.Take(l, d, false); err != nil {
 		return err
 	}

@@ -59,8 +59,9 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, fraction 
 		f.stopper.Look()
 		row := f.a[i*n : i*n+i+1]
 		if copy(row, k[i*n:]); f.balanced {
-			for j, u := range f.u[:i+1] {
-				row[j] = row[j] - f.u[i] - u + f.shift
+			own, shift := f.u[i], f.shift
+			for j, u := range f.u[:len(row)] {
+				row[j] = row[j] - own - u + shift
 			}
 		}
 		f.a[i*n+i] += f.ridge / f.shares[i]
@@ -138,11 +139,11 @@ func (f *kernelRidgeFactor) invert() {
 		sums[i] = floats.Sum(f.a[i*n : (i+1)*n])
 		whole += sums[i]
 	}
+	floats.AddScaled(sums, -whole/2, f.shares)
 	for i, s := range f.shares {
 		row := f.a[i*n : (i+1)*n]
-		for j, t := range f.shares {
-			row[j] -= s*sums[j] + t*sums[i] - s*t*whole
-		}
+		floats.AddScaled(row, -s, sums)
+		floats.AddScaled(row, -sums[i], f.shares)
 	}
 }
 

@@ -30,6 +30,7 @@ type ridgeFolds struct {
 	families []ridgeFamily
 	groups   []foldGroup
 	coef     []float64 // the coefficients c of each fold, with one entry for each row with a weight above 0
+	prepared bool      // parts and families belong to the data
 	k        []float64 // scratch: the kernel matrix of the rows outside a fold
 	rows     []int     // scratch: their numbers in the data
 }
@@ -114,7 +115,43 @@ func foldEntries(s learn.Size, m float64) (entries float64) {
 
 // prepareFolds prepares f for the given folds of rows of X.
 func (f *ridgeFolds) prepareFolds(l *kernelRidgeFit, folds [][]int) error {
+	if !f.prepared || !f.holds(folds) {
+		if err := f.takeFolds(l, folds); err != nil {
+			return err
+		}
+	}
 	m := len(l.rows)
+	for k := range f.families {
+		y := &f.families[k]
+		y.ownFactors = ownFactors(float64(m), y.restCubes, y.foldCubes, y.largest)
+	}
+	f.groupFolds()
+	f.coef = dense.Grow(f.coef, len(folds)*m)
+	return nil
+}
+
+// holds reports whether f was prepared for the given folds.
+func (f *ridgeFolds) holds(folds [][]int) bool {
+	if len(folds) != len(f.parts) {
+		return false
+	}
+	for k, rows := range folds {
+		val := f.parts[k].val
+		if len(rows) != len(val) {
+			return false
+		}
+		for at, i := range rows {
+			if i < 0 || i >= len(f.placeOf) || f.placeOf[i] != val[at] {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// takeFolds prepares the parts and families of f.
+func (f *ridgeFolds) takeFolds(l *kernelRidgeFit, folds [][]int) error {
+	f.prepared = false
 	f.placeOf = dense.Grow(f.placeOf, len(l.state.Data.Y))
 	dense.Fill(f.placeOf, -1)
 	for k, i := range l.rows {
@@ -130,11 +167,7 @@ func (f *ridgeFolds) prepareFolds(l *kernelRidgeFit, folds [][]int) error {
 		f.parts[k].place = place
 		place += len(rows)
 	}
-	for k := range f.families {
-		f.families[k].ownFactors = ownFactors(float64(m), f.families[k].restCubes, f.families[k].foldCubes, f.families[k].largest)
-	}
-	f.groupFolds()
-	f.coef = dense.Zeros(f.coef, len(folds)*m)
+	f.prepared = true
 	return nil
 }
 

@@ -17,7 +17,10 @@ import (
 func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	m := len(l.rows)
 	d.clearSums(&l.kernelMachine)
-	d.u, d.foldCot = dense.Zeros(d.u, len(f.parts)*m), dense.Zeros(d.foldCot, len(f.parts)*m)
+	inputs := g.X != nil || dx != nil
+	if d.u = dense.Zeros(d.u, len(f.parts)*m); inputs {
+		d.foldCot = dense.Zeros(d.foldCot, len(f.parts)*m)
+	}
 	d.solved, d.lanes = dense.Grow(d.solved, len(ddst)), dense.Grow(d.lanes, mostGrouped*dense.LaneCount)
 	for k := range f.groups {
 		f.groups[k].adjoint(f, d.solved, ddst, d.lanes)
@@ -25,7 +28,9 @@ func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *lea
 	for k := range f.parts {
 		p := &f.parts[k]
 		u, c, own := d.u[k*m:(k+1)*m], f.coef[k*m:(k+1)*m], ddst[p.place:p.place+len(p.val)]
-		dense.Scatter(d.foldCot[k*m:(k+1)*m], own, p.val)
+		if inputs {
+			dense.Scatter(d.foldCot[k*m:(k+1)*m], own, p.val)
+		}
 		d.foldAdjoint(l, f, p, u, own)
 		dense.Scatter(u, own, p.val)
 		if g.Y != nil {

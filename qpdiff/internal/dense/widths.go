@@ -32,28 +32,25 @@ func AddPairSquares(dst, s, x, points []float64, stride int) {
 	var sums [block][4]float64
 	for from := 0; from < len(x); from += block {
 		x, points := x[from:min(from+block, len(x))], points[from*stride:]
-		clear(sums[:])
+		clear(sums[:len(x)])
 		if vectors && whole > 0 {
 			_ = points[(len(x)-1)*stride+whole-1]
 			addPairSquares(&sums[0][0], &s[0], whole, &x[0], len(x), &points[0], stride)
 		}
 		for j, v := range x {
 			column := points[j*stride:][:len(s)]
-			term := func(i int) float64 {
-				if s[i] == 0 {
-					return 0
-				}
-				d := v - column[i]
-				return s[i] * d * d
-			}
 			if !vectors {
-				for i := range whole {
-					sums[j][i%4] += term(i)
+				for i, f := range s[:whole] {
+					if d := v - column[i]; f != 0 {
+						sums[j][i%4] += f * d * d
+					}
 				}
 			}
 			sum := (sums[j][0] + sums[j][1]) + (sums[j][2] + sums[j][3])
 			for i := whole; i < len(s); i++ {
-				sum += term(i)
+				if d := v - column[i]; s[i] != 0 {
+					sum += s[i] * d * d
+				}
 			}
 			dst[from+j] += sum
 		}
