@@ -19,7 +19,7 @@ const (
 	// widthBegin bounds the evaluations of the descents from the three starts: widthBegin times the
 	// number of widths and other hyperparameters. After so many evaluations, the best of the three
 	// has nearly always found its valley. Only this descent continues.
-	widthBegin = 3
+	widthBegin = 2
 	// widthRaise is the largest factor by which a step may raise the loss. From a higher loss, the
 	// descent after the step would not return to a lower priced loss.
 	widthRaise = 1.2
