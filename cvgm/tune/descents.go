@@ -17,11 +17,12 @@ const (
 	// A descent has at most descentEvals evaluations for each free kind of hyperparameters. A
 	// longer descent would probably follow a kink, and there the pattern search is faster.
 	descentEvals = 25
-	// A descent of a large table, or in all widths, also ends if slowEvals successive evaluations
-	// have not lowered its lowest CV loss by more than slowShare. This share is far below the
-	// standard error of a CV loss. Such a descent is at a kink, where gradients stay large, or in a
-	// flat valley. The search that follows finds the rest with fewer evaluations.
-	slowEvals, slowShare = 5, 1e-3
+	// A descent of a large table also ends if slowEvals successive evaluations have not lowered its
+	// lowest CV loss by more than slowShare. In all widths, briefEvals evaluations are enough. This
+	// share is far below the standard error of a CV loss. Such a descent is at a kink, where
+	// gradients stay large, or in a flat valley. The search that follows finds the rest with fewer
+	// evaluations.
+	slowEvals, briefEvals, slowShare = 5, 3, 1e-3
 	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares
 	// of the range. For a large table the last step is lastLargePattern, because shorter steps
 	// lower the CV loss by far less than its standard error.
@@ -276,7 +277,7 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 		if idle++; loss < lowest-slowShare*math.Abs(lowest) || math.IsInf(lowest, 1) {
 			lowest, idle = loss, 0
 		}
-		if idle >= slowEvals && (s.brief || s.w.isLarge()) {
+		if s.w.isLarge() && idle >= slowEvals || s.brief && idle >= briefEvals {
 			return 0, errSlow
 		}
 		for k := range g {

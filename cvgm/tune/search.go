@@ -58,7 +58,7 @@ type tuneSearch struct {
 	rows            []int     // the rows from which splits are drawn
 	commonFactor    bool      // the hyperparameters of each kind, including widths, change by a common factor
 	separateRefused bool      // separate hyperparameters were refused: they have no lower loss on rows that their search leaves out
-	brief           bool      // descents end as those of a large table do: see slowEvals
+	brief           bool      // descents end early: see briefEvals
 	fitCount        int       // the number of fits in all evaluations, including the parts of the search
 	timeIgnored     bool      // MaxTime does not end the next evaluation
 	// A search may be a part of another search. The field earlierEvaluations is then the number of

@@ -46,7 +46,7 @@ func widthTuner(k kernel.Kernel) Tuner {
 // of the test error with one width. The widths have the same bits in other units, with other
 // numbers of processors, and with any memory.
 func TestWidths(t *testing.T) {
-	d, fresh := wavy(50, 5, 1), wavy(300, 5, 2)
+	d, fresh := wavy(50, 5, 4), wavy(300, 5, 2)
 	one, each := mustTune(t, widthTuner(nil), d), mustTune(t, widthTuner(kernel.ARD{}), d)
 	if a, b := casetest.Must(one.Model.Risk(cvgm.SquaredError{}, fresh))(t), casetest.Must(each.Model.Risk(cvgm.SquaredError{}, fresh))(t); !(b < a/2) {
 		t.Errorf("test errors %.4g with one width, %.4g with five", a, b)
