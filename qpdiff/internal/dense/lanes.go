@@ -115,11 +115,11 @@ func Pad(a []float64, stride, n, newSize int) {
 
 // LDLLanes does the work of LDLFactor and LDLBack for LaneCount systems of n ≥ 1 unknowns. For n ≤
 // LaneMost, its results are the same bits as the results of these two functions. Larger systems
-// should fit into the second-level cache. Each system
-// has n+1 columns, and the last column is the right-hand side. LDLLanes sets x to the solutions.
-// For each row of system i there is a ratio: the diagonal entry divided by the pivot. LDLLanes sets
-// pivots[i] to the product of these ratios. Bit i of the result is set if system i has all its
-// pivots; otherwise the solution of system i is undefined.
+// should fit into the second-level cache. Each system has n+1 columns, and the last column is the
+// right-hand side. LDLLanes sets x to the solutions. For each row of system i there is a ratio: the
+// diagonal entry divided by the pivot. LDLLanes sets pivots[i] to the product of these ratios. Bit i
+// of the result is set if system i has all its pivots; otherwise the solution of system i is
+// undefined.
 func LDLLanes(a, dinv, x []float64, pivots *[LaneCount]float64, n int, tol float64) (regular int) {
 	stride := (n + 1) * LaneCount
 	a, dinv, x = a[:n*stride], dinv[:n*LaneCount], x[:n*LaneCount]

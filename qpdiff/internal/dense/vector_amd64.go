@@ -121,7 +121,7 @@ func laneUpper(dst *float64, a *float64, b *float64, c *float64, d *float64, n i
 //go:noescape
 func ldlLanes(a *float64, dinv *float64, x *float64, pivots *float64, n int, tol float64) (regular int)
 
-// ldlLanesSolve is LDLSolve for four systems of 1 ≤ n ≤ 15 unknowns, with the factors of ldlLanes.
+// ldlLanesSolve is LDLSolve for four systems of n ≥ 1 unknowns, with the factors of ldlLanes.
 //
 //go:noescape
 func ldlLanesSolve(a *float64, dinv *float64, x *float64, n int)

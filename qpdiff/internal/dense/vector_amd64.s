@@ -1724,19 +1724,19 @@ back:
 	ADDQ      BX, DI
 	SHLQ      $0x05, AX
 	ADDQ      AX, DI
-	LEAQ      -32(AX), AX
+	LEAQ      -32(AX), BX
 	VMOVUPD   (DI), Y0
-	VMULPD    (CX)(AX*1), Y0, Y0
-	VMOVUPD   Y0, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y0, Y0
+	VMOVUPD   Y0, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y1
 	VMULPD    -32(DI), Y0, Y2
 	VSUBPD    Y2, Y1, Y1
-	VMULPD    (CX)(AX*1), Y1, Y1
-	VMOVUPD   Y1, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y1, Y1
+	VMOVUPD   Y1, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y2
@@ -1744,9 +1744,9 @@ back:
 	VSUBPD    Y3, Y2, Y2
 	VMULPD    -64(DI), Y1, Y3
 	VSUBPD    Y3, Y2, Y2
-	VMULPD    (CX)(AX*1), Y2, Y2
-	VMOVUPD   Y2, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y2, Y2
+	VMOVUPD   Y2, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y3
@@ -1756,9 +1756,9 @@ back:
 	VSUBPD    Y4, Y3, Y3
 	VMULPD    -96(DI), Y2, Y4
 	VSUBPD    Y4, Y3, Y3
-	VMULPD    (CX)(AX*1), Y3, Y3
-	VMOVUPD   Y3, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y3, Y3
+	VMOVUPD   Y3, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y4
@@ -1770,9 +1770,9 @@ back:
 	VSUBPD    Y5, Y4, Y4
 	VMULPD    -128(DI), Y3, Y5
 	VSUBPD    Y5, Y4, Y4
-	VMULPD    (CX)(AX*1), Y4, Y4
-	VMOVUPD   Y4, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y4, Y4
+	VMOVUPD   Y4, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y5
@@ -1786,9 +1786,9 @@ back:
 	VSUBPD    Y6, Y5, Y5
 	VMULPD    -160(DI), Y4, Y6
 	VSUBPD    Y6, Y5, Y5
-	VMULPD    (CX)(AX*1), Y5, Y5
-	VMOVUPD   Y5, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y5, Y5
+	VMOVUPD   Y5, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y6
@@ -1804,9 +1804,9 @@ back:
 	VSUBPD    Y7, Y6, Y6
 	VMULPD    -192(DI), Y5, Y7
 	VSUBPD    Y7, Y6, Y6
-	VMULPD    (CX)(AX*1), Y6, Y6
-	VMOVUPD   Y6, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y6, Y6
+	VMOVUPD   Y6, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y7
@@ -1824,9 +1824,9 @@ back:
 	VSUBPD    Y8, Y7, Y7
 	VMULPD    -224(DI), Y6, Y8
 	VSUBPD    Y8, Y7, Y7
-	VMULPD    (CX)(AX*1), Y7, Y7
-	VMOVUPD   Y7, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y7, Y7
+	VMOVUPD   Y7, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y8
@@ -1846,9 +1846,9 @@ back:
 	VSUBPD    Y9, Y8, Y8
 	VMULPD    -256(DI), Y7, Y9
 	VSUBPD    Y9, Y8, Y8
-	VMULPD    (CX)(AX*1), Y8, Y8
-	VMOVUPD   Y8, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y8, Y8
+	VMOVUPD   Y8, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y9
@@ -1870,9 +1870,9 @@ back:
 	VSUBPD    Y10, Y9, Y9
 	VMULPD    -288(DI), Y8, Y10
 	VSUBPD    Y10, Y9, Y9
-	VMULPD    (CX)(AX*1), Y9, Y9
-	VMOVUPD   Y9, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y9, Y9
+	VMOVUPD   Y9, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y10
@@ -1896,9 +1896,9 @@ back:
 	VSUBPD    Y11, Y10, Y10
 	VMULPD    -320(DI), Y9, Y11
 	VSUBPD    Y11, Y10, Y10
-	VMULPD    (CX)(AX*1), Y10, Y10
-	VMOVUPD   Y10, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y10, Y10
+	VMOVUPD   Y10, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y11
@@ -1924,9 +1924,9 @@ back:
 	VSUBPD    Y12, Y11, Y11
 	VMULPD    -352(DI), Y10, Y12
 	VSUBPD    Y12, Y11, Y11
-	VMULPD    (CX)(AX*1), Y11, Y11
-	VMOVUPD   Y11, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y11, Y11
+	VMOVUPD   Y11, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y12
@@ -1954,9 +1954,9 @@ back:
 	VSUBPD    Y13, Y12, Y12
 	VMULPD    -384(DI), Y11, Y13
 	VSUBPD    Y13, Y12, Y12
-	VMULPD    (CX)(AX*1), Y12, Y12
-	VMOVUPD   Y12, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y12, Y12
+	VMOVUPD   Y12, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y13
@@ -1986,9 +1986,9 @@ back:
 	VSUBPD    Y14, Y13, Y13
 	VMULPD    -416(DI), Y12, Y14
 	VSUBPD    Y14, Y13, Y13
-	VMULPD    (CX)(AX*1), Y13, Y13
-	VMOVUPD   Y13, (DX)(AX*1)
-	SUBQ      $0x20, AX
+	VMULPD    (CX)(BX*1), Y13, Y13
+	VMOVUPD   Y13, (DX)(BX*1)
+	SUBQ      $0x20, BX
 	JL        found
 	SUBQ      SI, DI
 	VMOVUPD   (DI), Y14
@@ -2020,8 +2020,35 @@ back:
 	VSUBPD    Y0, Y14, Y14
 	VMULPD    -448(DI), Y13, Y0
 	VSUBPD    Y0, Y14, Y14
-	VMULPD    (CX)(AX*1), Y14, Y14
-	VMOVUPD   Y14, (DX)(AX*1)
+	VMULPD    (CX)(BX*1), Y14, Y14
+	VMOVUPD   Y14, (DX)(BX*1)
+	SUBQ      $0x20, BX
+	JL        found
+	SUBQ      SI, DI
+	LEAQ      (DX)(AX*1), R8
+
+unknown:
+	VMOVUPD (DI), Y0
+	MOVQ    BX, R10
+	SUBQ    AX, R10
+	ADDQ    $0x20, R10
+	MOVQ    $-32, R9
+
+known:
+	VMOVUPD (R8)(R9*1), Y1
+	VMULPD  (DI)(R9*1), Y1, Y1
+	VSUBPD  Y1, Y0, Y0
+	SUBQ    $0x20, R9
+	CMPQ    R9, R10
+	JNE     known
+	VMULPD  (DI)(R9*1), Y14, Y1
+	VSUBPD  Y1, Y0, Y14
+	VMULPD  (CX)(BX*1), Y14, Y14
+	VMOVUPD Y14, (DX)(BX*1)
+	SUBQ    $0x20, BX
+	JL      found
+	SUBQ    SI, DI
+	JMP     unknown
 
 found:
 	VZEROUPPER
@@ -2036,6 +2063,8 @@ TEXT ·ldlLanesSolve(SB), NOSPLIT, $0-32
 	MOVQ    n+24(FP), BX
 	LEAQ    1(BX), SI
 	SHLQ    $0x05, SI
+	CMPQ    BX, $0x0f
+	JG      rows
 	LEAQ    (SI)(SI*2), DI
 	VMOVUPD (DX), Y0
 	VMOVUPD Y0, (DX)
@@ -2627,10 +2656,65 @@ turn:
 	VSUBPD  Y0, Y14, Y14
 	VMULPD  (CX)(AX*1), Y14, Y14
 	VMOVUPD Y14, (DX)(AX*1)
+	SUBQ    $0x20, AX
+	JL      found
+	SUBQ    SI, DI
+	LEAQ    (DX)(BX*1), R8
+
+unknown:
+	VMOVUPD (DX)(AX*1), Y0
+	MOVQ    AX, R10
+	SUBQ    BX, R10
+	ADDQ    $0x20, R10
+	MOVQ    $-32, R9
+
+known:
+	VMOVUPD (R8)(R9*1), Y1
+	VMULPD  (DI)(R9*1), Y1, Y1
+	VSUBPD  Y1, Y0, Y0
+	SUBQ    $0x20, R9
+	CMPQ    R9, R10
+	JNE     known
+	VMULPD  (DI)(R9*1), Y14, Y1
+	VSUBPD  Y1, Y0, Y14
+	VMULPD  (CX)(AX*1), Y14, Y14
+	VMOVUPD Y14, (DX)(AX*1)
+	SUBQ    $0x20, AX
+	JL      found
+	SUBQ    SI, DI
+	JMP     unknown
 
 found:
 	VZEROUPPER
 	RET
+
+rows:
+	MOVQ    AX, DI
+	MOVQ    BX, R8
+	SHLQ    $0x05, R8
+	XORQ    R9, R9
+	VMOVUPD (DX)(R9*1), Y0
+
+pivot:
+	VMULPD  (CX)(R9*1), Y0, Y1
+	ADDQ    $0x20, R9
+	CMPQ    R9, R8
+	JE      turn
+	VMOVUPD (DX)(R9*1), Y0
+	VMULPD  (DI)(R9*1), Y1, Y2
+	VSUBPD  Y2, Y0, Y0
+	MOVQ    R9, R10
+
+rest:
+	VMOVUPD (DX)(R10*1), Y2
+	VMULPD  (DI)(R10*1), Y1, Y3
+	VSUBPD  Y3, Y2, Y2
+	VMOVUPD Y2, (DX)(R10*1)
+	ADDQ    $0x20, R10
+	CMPQ    R10, R8
+	JNE     rest
+	ADDQ    SI, DI
+	JMP     pivot
 
 // func laneSums(sums *float64, u *float64, x *float64, n int)
 // Requires: AVX, SSE2

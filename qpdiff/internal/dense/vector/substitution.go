@@ -11,11 +11,21 @@ import (
 // back writes the code that computes the unknowns x from the last to the first. The register with
 // the name row holds the address of the end of the last unknown's row, and step is the number of
 // bytes from the end of a row to the end of the row above it. n is the number of bytes of all
-// unknowns. The code is written once for each unknown, and the known ones stay in registers.
+// unknowns. For the last laneMost unknowns, the code is written once for each, and the known ones
+// stay in registers. A loop computes the other unknowns.
 func back(row, step, n, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 	k := GP64()
 	LEAQ(Mem{Base: n, Disp: -vector}, k)
-	here := func(base reg.Register) Mem { return Mem{Base: base, Index: k, Scale: 1} }
+	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
+	nextRow := func() {
+		SUBQ(Imm(vector), k)
+		JL(LabelRef("found"))
+		SUBQ(step, row)
+	}
+	finish := func(s reg.VecVirtual) {
+		VMULPD(here(dinv, k), s, s)
+		VMOVUPD(s, here(x, k))
+	}
 	var known []reg.VecVirtual
 	for {
 		s := YMM()
@@ -25,15 +35,34 @@ func back(row, step, n, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 			VMULPD(Mem{Base: row, Disp: -vector * (l + 1)}, v, p)
 			VSUBPD(p, s, s)
 		}
-		VMULPD(here(dinv), s, s)
-		VMOVUPD(s, here(x))
+		finish(s)
+		nextRow()
 		if known = append(known, s); len(known) == laneMost {
 			break
 		}
-		SUBQ(Imm(vector), k)
-		JL(LabelRef("found"))
-		SUBQ(step, row)
 	}
+	// The unknown just found is still in a register, so its product does not wait for memory.
+	last, end, index, stop := known[laneMost-1], GP64(), GP64(), GP64()
+	LEAQ(Mem{Base: x, Index: n, Scale: 1}, end)
+	Label("unknown")
+	s, p := YMM(), YMM()
+	VMOVUPD(rhs(k), s)
+	MOVQ(k, stop)
+	SUBQ(n, stop)
+	ADDQ(Imm(vector), stop) // the index of the unknown just found, from the end
+	MOVQ(I32(-vector), index)
+	Label("known")
+	VMOVUPD(here(end, index), p)
+	VMULPD(here(row, index), p, p)
+	VSUBPD(p, s, s)
+	SUBQ(Imm(vector), index)
+	CMPQ(index, stop)
+	JNE(LabelRef("known"))
+	VMULPD(here(row, index), last, p)
+	VSUBPD(p, s, last)
+	finish(last)
+	nextRow()
+	JMP(LabelRef("unknown"))
 	Label("found")
 }
 
@@ -49,19 +78,22 @@ func endOfRows(a, n, stride reg.Register) reg.GPVirtual {
 	return end
 }
 
-// laneMost is the number of unknowns of the largest system in lanes.
+// laneMost is the number of unknowns that stay in registers.
 const laneMost = 15
 
-// ldlLanesSolve writes a function with forward and back substitution. The forward substitution is
-// written once for each unknown, too. It keeps the quotients of the unknowns above in registers.
+// ldlLanesSolve writes a function with forward and back substitution. For up to laneMost unknowns,
+// the forward substitution is written once for each unknown, too. It keeps the quotients of the
+// unknowns above in registers. A larger system has a loop over its rows.
 func ldlLanesSolve() {
 	TEXT("ldlLanesSolve", NOSPLIT, "func(a, dinv, x *float64, n int)")
 	Pragma("noescape")
-	Doc("ldlLanesSolve is LDLSolve for four systems of 1 ≤ n ≤ 15 unknowns, with the factors of ldlLanes.")
+	Doc("ldlLanesSolve is LDLSolve for four systems of n ≥ 1 unknowns, with the factors of ldlLanes.")
 	a, dinv, x := Load(Param("a"), GP64()), Load(Param("dinv"), GP64()), Load(Param("x"), GP64())
 	n, stride, third := Load(Param("n"), GP64()), GP64(), GP64()
 	LEAQ(Mem{Base: n, Disp: 1}, stride)
 	SHLQ(Imm(5), stride)
+	CMPQ(n, Imm(laneMost))
+	JG(LabelRef("rows"))
 	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, third)
 	rows := []reg.Register{a} // of unknowns 0, 4, 8, …
 	entry := func(k, l int) Mem {
@@ -102,4 +134,33 @@ func ldlLanesSolve() {
 	back(end, stride, n, dinv, x, func(k reg.Register) Mem { return Mem{Base: x, Index: k, Scale: 1} })
 	VZEROUPPER()
 	RET()
+	Label("rows")
+	row, size, k, j := GP64(), GP64(), GP64(), GP64()
+	MOVQ(a, row)
+	MOVQ(n, size)
+	SHLQ(Imm(5), size)
+	XORQ(k, k)
+	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
+	next, f, q := YMM(), YMM(), YMM()
+	VMOVUPD(here(x, k), next)
+	Label("pivot")
+	VMULPD(here(dinv, k), next, f)
+	ADDQ(Imm(vector), k)
+	CMPQ(k, size)
+	JE(LabelRef("turn"))
+	VMOVUPD(here(x, k), next)
+	VMULPD(here(row, k), f, q)
+	VSUBPD(q, next, next)
+	MOVQ(k, j)
+	Label("rest")
+	v, p := YMM(), YMM()
+	VMOVUPD(here(x, j), v)
+	VMULPD(here(row, j), f, p)
+	VSUBPD(p, v, v)
+	VMOVUPD(v, here(x, j))
+	ADDQ(Imm(vector), j)
+	CMPQ(j, size)
+	JNE(LabelRef("rest"))
+	ADDQ(stride, row)
+	JMP(LabelRef("pivot"))
 }
