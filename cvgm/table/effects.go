@@ -93,7 +93,8 @@ func (t *Table) induce(from, end int) error {
 		e := t.Columns[from+j].Effect
 		columns[j] = mat.Col(nil, from+j, t.x)
 		if means[j], deviations[j] = inducing.Deviation(columns[j]); deviations[j] == 0 {
-			return e.errConstant(means[j], len(columns[j]))
+			return args.Bad("Effect.Column", qpdiff.ErrDomain, "subtract it in the file, or leave the column out",
+				"is %q, whose values differ from %v by no more than rounding errors of their mean", e.Column, means[j])
 		}
 		if e.Bases != lead.Bases || e.Length != lead.Length {
 			return args.Bad("Effect.Length", qpdiff.ErrDomain, "use the same Length and Bases for all columns of a term", "is %v with Bases %d for column %q, and %v with Bases %d for column %q",

@@ -66,6 +66,10 @@ func TestKernelEffectsRefuse(t *testing.T) {
 	if _, err := read(t, CSV{MissingIn: map[string]MissingRule{"a": MissingIsMean, "b": MissingIsMean}}, text).WithEffects(effects...); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "no row has a number") {
 		t.Errorf("no complete row: %v", err)
 	}
+	near := "a,y\n1e15,1\n1000000000000000.5,2\n,4\n1e15,3\n"
+	if _, err := read(t, CSV{MissingIn: map[string]MissingRule{"a": MissingIsMean}}, near).WithEffects(effects[0]); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "differ from 1e+15 by no more than rounding errors") {
+		t.Errorf("constant up to rounding: %v", err)
+	}
 	table, p := kernelsOf(t)
 	table.reader.maxBytes = 8*6*3 + 1
 	if _, err := table.WithEffects(effects...); !errors.Is(err, qpdiff.ErrTooLarge) || !strings.Contains(err.Error(), "Effect.Bases needs") {

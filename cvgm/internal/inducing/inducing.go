@@ -21,8 +21,9 @@ const Tol = 1e-10
 // have equal remainders up to rounding.
 const tieTol = 1e-9
 
-// Deviation returns the mean and the standard deviation of the values that are not NaN. The
-// deviation is 0 if all these values are equal up to rounding, or if there are none.
+// Deviation returns the mean and the standard deviation of the values that are not NaN. They do not
+// depend on the order of the values. The deviation is 0 if all these values are equal up to rounding,
+// or if there are none. The mean is then one of the values.
 func Deviation(values []float64) (mean, deviation float64) {
 	var present []float64
 	size := 0.
@@ -34,13 +35,14 @@ func Deviation(values []float64) (mean, deviation float64) {
 	if present == nil {
 		return math.NaN(), 0
 	}
+	slices.Sort(present)            // rounding errors of sums depend on the order
 	_, exponent := math.Frexp(size) // sums of values could overflow
 	for i, v := range present {
 		present[i] = math.Ldexp(v, -exponent)
 	}
 	n := normalise.Normaliser{Centre: true, Scale: true}
 	if err := n.Fit(present, 1); err != nil || n.Std[0] == normalise.Flat {
-		return values[0], 0
+		return math.Ldexp(present[0], exponent), 0
 	}
 	return math.Ldexp(n.Mean[0], exponent), math.Ldexp(n.Std[0], exponent)
 }
@@ -103,7 +105,7 @@ func distinct(columns [][]float64, means, deviations []float64) (rows [][]float6
 		distance := 0.
 		for j, v := range row {
 			z := v/deviations[j] - means[j]/deviations[j]
-			distance += z * z
+			distance += float64(z * z)
 		}
 		rows = append(rows, append(row, float64(float32(distance)))) // float32, so that rounding does not decide
 	}

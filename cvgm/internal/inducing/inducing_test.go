@@ -92,6 +92,39 @@ func TestOrderOfRowsOfAGrid(t *testing.T) {
 	}
 }
 
+// Neither the means and deviations nor the points depend on the order of rows, also if the zero of a
+// column is far away, so that sums in another order have other rounding errors.
+func TestOrderOfRowsFarFromZero(t *testing.T) {
+	var columns [2][]float64
+	for i := range 8 {
+		for j := range 8 {
+			columns[0], columns[1] = append(columns[0], 1e9+.1*float64(i)), append(columns[1], .3*float64(j))
+		}
+	}
+	want, deviations := choose(columns[:], 1.2, 11)
+	rng := rand.New(rand.NewPCG(1, 3))
+	for range 20 {
+		rng.Shuffle(64, func(i, j int) {
+			for _, c := range columns {
+				c[i], c[j] = c[j], c[i]
+			}
+		})
+		if got, d := choose(columns[:], 1.2, 11); !slices.Equal(got, want) || !slices.Equal(d, deviations) {
+			t.Fatalf("points %v with deviations %v, and in another order %v with %v", want, deviations, got, d)
+		}
+	}
+}
+
+// The mean of a column that is constant up to rounding is one of its numbers, also if the first one is
+// missing.
+func TestMeanOfAConstantColumn(t *testing.T) {
+	for _, values := range [][]float64{{math.NaN(), 1, 1 + 4e-16, 1}, {3, math.NaN(), 3}} {
+		if mean, d := Deviation(values); !slices.Contains(values, mean) || d != 0 {
+			t.Errorf("%v: mean %v, deviation %v", values, mean, d)
+		}
+	}
+}
+
 // Hostile columns give distinct points, or none.
 func TestPointsOfHostileColumns(t *testing.T) {
 	nan := math.NaN()
