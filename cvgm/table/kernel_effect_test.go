@@ -3,8 +3,10 @@ package table
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -115,7 +117,7 @@ func TestKernelsInJSON(t *testing.T) {
 		"a negative length": {`"length":2`, `"length":-2`, "length of column"},
 		"no deviation":      {`"deviation":2.160246899469287,`, ``, "effect of column"},
 		"deviation 0":       {`"deviation":2.160246899469287`, `"deviation":0`, "deviation of column"},
-		"another term":      {`"term":"c"`, `"term":"ab"`, "not of one kernel"},
+		"another term":      {`"term":"c"`, `"term":"ab"`, "5 outputs where the model has 11 features"},
 		"a smooth's low":    {points[2], points[2] + `,"low":6`, "effect of column"},
 		"too many points":   {points[2], `"points":[` + strings.Repeat("1,", MostKernelBases) + `1]`, "Effect.Bases is 1001"},
 		"another kind":      {`"kind":"kernel","term":"c"`, `"kind":"scaled","term":"c"`, "effect of column"},
@@ -129,4 +131,25 @@ func TestKernelsInJSON(t *testing.T) {
 	kinds := map[string]func() json.Unmarshaler{good: func() json.Unmarshaler { return new(Pipeline) }}
 	casetest.CheckChangedJSON(t, kinds)
 	casetest.CheckFormsOfJSON(t, kinds)
+}
+
+// A text cannot ask for bases of more features than its model has. Reading a text therefore needs
+// memory in proportion to its length.
+func TestManyPointsInASmallText(t *testing.T) {
+	const most = 40 // bytes for each byte of the text
+	_, p := kernelsOf(t)
+	good := string(casetest.Must(json.Marshal(p))(t))
+	points := make([]string, MostKernelBases)
+	for i := range points {
+		points[i] = fmt.Sprint(i)
+	}
+	column := fmt.Sprintf(`{"name":"more","kind":"numeric","missing":"error","effect":{"kind":"kernel","term":"more","deviation":1e-3,"length":1,"points":[%s]}},`, strings.Join(points, ","))
+	text := strings.Replace(good, `"columns":[`, `"columns":[`+column, 1)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	err := json.Unmarshal([]byte(text), new(Pipeline))
+	runtime.ReadMemStats(&after)
+	if used := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, qpdiff.ErrShape) || !strings.Contains(err.Error(), "1011 outputs where the model has 11 features") || used > most*uint64(len(text)) {
+		t.Errorf("%d bytes for a text of %d: %v", used, len(text), err)
+	}
 }

@@ -54,7 +54,6 @@ func preparedBy(m *cvgm.Model) (*Encoder, bool) {
 // encoder returns the encoder of the pipeline. If the parts of the pipeline do not fit together, it
 // returns an error.
 func (p *Pipeline) encoder() (*Encoder, error) {
-	const together = "keep the parts of a pipeline together"
 	if p == nil {
 		return nil, args.Bad("Pipeline", qpdiff.ErrEmpty, "make one with NewPipeline or Tuner.TuneTable; a search that was stopped has none", "is nil")
 	}
@@ -63,15 +62,18 @@ func (p *Pipeline) encoder() (*Encoder, error) {
 	}
 	e, ok := p.Model.Prepared.(*Encoder)
 	if !ok || e.code == nil {
-		return nil, args.Bad("Pipeline.Model", qpdiff.ErrShape, together, "has Prepared %T instead of a fitted *Encoder", p.Model.Prepared)
+		return nil, args.Bad("Pipeline.Model", qpdiff.ErrShape, "keep the parts of a pipeline together", "has Prepared %T instead of a fitted *Encoder", p.Model.Prepared)
 	}
 	if n := len(p.Classes); n != 0 && n != 2 || n == 2 && p.Classes[0] == p.Classes[1] {
 		return nil, args.Bad("Pipeline.Classes", qpdiff.ErrShape, "give two classes or none", "are %q", firstOf(p.Classes))
 	}
-	if _, features := e.Dims(); features != len(p.Model.Mean) {
-		return nil, args.Bad("Model.Prepared", qpdiff.ErrShape, together, "has %d outputs where the model has %d features", features, len(p.Model.Mean))
-	}
-	return e, nil
+	_, features := e.Dims()
+	return e, checkFeatures(features, p.Model)
+}
+
+// checkFeatures returns an error unless an encoder with the given number of features fits the model.
+func checkFeatures(features int, m *cvgm.Model) error {
+	return args.BadIf(features != len(m.Mean), "Model.Prepared", qpdiff.ErrShape, "keep the parts of a pipeline together", "has %d outputs where the model has %d features", features, len(m.Mean))
 }
 
 // Read reads the rows of a CSV for predictions. The CSV must have the columns of the model, in any

@@ -224,6 +224,9 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	if n := len(read.Model.Theta); in.Freedom != nil && len(in.Freedom) != n {
 		return args.Bad("degrees_of_freedom", qpdiff.ErrShape, "keep the parts of a pipeline together", "have %d entries where theta has %d", len(in.Freedom), n)
 	}
+	if err := e.joinKernels(read.Model); err != nil {
+		return err
+	}
 	if _, err := read.encoder(); err != nil {
 		return err
 	}
@@ -242,7 +245,8 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// encoder returns the encoder of the pipeline in JSON form.
+// encoder returns the encoder of the pipeline in JSON form. It has no joint features yet: see
+// joinKernels.
 func (in *pipelineJSON) encoder() (*Encoder, error) {
 	reader := &csvReader{missingTexts: in.MissingTexts}
 	comma, size := utf8.DecodeRuneInString(in.Comma)
@@ -302,7 +306,7 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 		code.Centre, code.Deviation = centre, deviation
 		e.columns, e.code = append(e.columns, column), append(e.code, code)
 	}
-	return e, e.joinKernels()
+	return e, nil
 }
 
 // checkClasses returns an error if the rules of the classes do not fit the classes.
@@ -405,8 +409,19 @@ func (e *Encoder) writtenEffect(j int) *effectJSON {
 	return out
 }
 
-// joinKernels sets the joint features of the columns with a KernelEffect.
-func (e *Encoder) joinKernels() error {
+// joinKernels sets the joint features of the columns with a KernelEffect. For r features, the cost is
+// O(r³), and the memory 4r² bytes. So joinKernels first compares their number with the features of the
+// model.
+func (e *Encoder) joinKernels(m *cvgm.Model) error {
+	_, features := e.Dims() // without joint features
+	for j := 0; j < len(e.columns); j = kernelEnd(e.columns, j) {
+		if c := &e.columns[j]; c.Effect.is(KernelEffect) {
+			features += c.Effect.Bases
+		}
+	}
+	if err := checkFeatures(features, m); err != nil {
+		return err
+	}
 	for j := 0; j < len(e.columns); j = kernelEnd(e.columns, j) {
 		if !e.columns[j].Effect.is(KernelEffect) {
 			continue

@@ -20,6 +20,7 @@ type GaussianBasis struct {
 func NewGaussianBasis(length float64, deviations, points []float64) *GaussianBasis {
 	b := &GaussianBasis{Length: length, Deviations: deviations, Points: points}
 	n, d := b.Width(), len(deviations)
+	b.Lower = make([]float64, 0, n*(n+1)/2)
 	for i := range n {
 		for k := i; k < n; k++ {
 			b.Lower = append(b.Lower, b.Kernel(points[k*d:(k+1)*d], points[i*d:(i+1)*d]))
