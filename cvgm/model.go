@@ -284,28 +284,26 @@ func (m *Model) predictStored(dst []float64, x mat.Matrix) {
 
 // predictDense is Predict for a dense x that has been checked.
 func (m *Model) predictDense(dst []float64, x *mat.Dense) error {
-	rows, _ := x.Dims()
-	if m.Prepared != nil && !sample.Plain(m.Prepared, x) {
-		ready := mat.NewDense(rows, len(m.Mean), nil)
-		if err := sample.Prepare(ready.RawMatrix().Data, m.Prepared, x, sample.Complement(nil, rows)); err != nil {
-			return err
-		}
-		x = ready
-	}
+	prepared := m.Prepared != nil && !sample.Plain(m.Prepared, x)
 	x, err := features(m.Features, m.Params, x)
 	if err != nil {
 		return err
 	}
 	norm := normalise.Normaliser{Centre: true, Mean: m.Mean, Std: m.Std}
+	rows, width := len(dst), len(m.Mean)
 	some := rows
 	if m.Kernel == nil && m.Predictor == nil { // each prediction depends only on its own row
-		some = min(rows, max(1, predictedEntries/len(m.Mean)))
+		some = min(rows, max(1, predictedEntries/width))
 	}
-	scaled := new(mat.Dense)
+	all, storage := sample.Complement(nil, rows), mat.NewDense(some, width, nil)
 	for first := 0; first < rows && err == nil; first += some {
 		last := min(first+some, rows)
-		part := dst[first:last]
-		scaled.CloneFrom(x.Slice(first, last, 0, len(m.Mean)))
+		part, scaled := dst[first:last], storage.Slice(0, last-first, 0, width).(*mat.Dense)
+		if !prepared {
+			scaled.Copy(x.Slice(first, last, 0, width))
+		} else if err := sample.Prepare(scaled.RawMatrix().Data, m.Prepared, x, all[first:last]); err != nil {
+			return err
+		}
 		norm.Apply(scaled.RawMatrix().Data)
 		if m.Kernel != nil {
 			err = m.Kernel.Predict(part, scaled)
@@ -317,7 +315,7 @@ func (m *Model) predictDense(dst []float64, x *mat.Dense) error {
 	return err
 }
 
-// A linear model normalises a block of rows at a time. The block has about predictedEntries
+// A linear model prepares and normalises a block of rows at a time. The block has about predictedEntries
 // entries.
 const predictedEntries = 1 << 16
 

@@ -3,6 +3,7 @@ package cvgm_test
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"cvgm/cvgm/cvgmtest"
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/table"
+	"cvgm/qpdiff/learntest/serial"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -152,5 +154,46 @@ func TestPreparerContract(t *testing.T) {
 	cvgmtest.Preparer(t, encoder, d.Dense())
 	if slices.Contains(encoder.Names(), "") {
 		t.Error(encoder.Names())
+	}
+}
+
+// positive is levels with an error for a negative number.
+type positive struct{ levels }
+
+func (p positive) Apply(dst, row []float64) error {
+	if row[0] < 0 {
+		return fmt.Errorf("negative")
+	}
+	return p.levels.Apply(dst, row)
+}
+
+// A linear model of prepared features predicts many rows in the memory of some of them.
+func TestPredictManyPreparedRows(t *testing.T) {
+	serial.Test(t)
+	const rows, features, entries = 40000, 70, 1 << 18 // of all features: 2.8e6
+	x := mat.NewDense(rows, 1, nil)
+	m := cvgm.Model{Prepared: positive{}, Theta: make([]float64, features), Mean: make([]float64, features), Std: slices.Repeat([]float64{1}, features)}
+	for j := range features {
+		m.Theta[j] = float64(j)
+	}
+	for i := range rows {
+		x.Set(i, 0, float64(i%features))
+	}
+	dst := make([]float64, rows)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	casetest.OK(t, m.Predict(dst, x))
+	runtime.ReadMemStats(&after)
+	if made := (after.TotalAlloc - before.TotalAlloc) / 8; made > entries {
+		t.Errorf("%d entries are allocated", made)
+	}
+	for i, p := range dst {
+		if p != x.At(i, 0) {
+			t.Fatalf("row %d: %v, not %v", i, p, x.At(i, 0))
+		}
+	}
+	x.Set(rows-1, 0, -1)
+	if err := m.Predict(dst, x); err == nil || !strings.Contains(err.Error(), fmt.Sprint("row ", rows-1)) {
+		t.Errorf("error %v", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/cvgm"
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/inducing"
 	"cvgm/cvgm/internal/portable"
@@ -119,6 +120,34 @@ func (t *Table) induce(from, end int) error {
 		}
 	}
 	return joinKernel(t.Columns[from:end])
+}
+
+// joinKernels sets the joint features of the columns with a KernelEffect. For r features, the cost is
+// O(r³), and the memory 4r² bytes. So joinKernels first compares their number with the features of the
+// model.
+func (e *Encoder) joinKernels(m *cvgm.Model) error {
+	_, features := e.Dims() // without joint features
+	for j := 0; j < len(e.columns); j = kernelEnd(e.columns, j) {
+		if c := &e.columns[j]; c.Effect.is(KernelEffect) {
+			features += c.Effect.Bases
+		}
+	}
+	if err := checkFeatures(features, m); err != nil {
+		return err
+	}
+	for j := 0; j < len(e.columns); j = kernelEnd(e.columns, j) {
+		if !e.columns[j].Effect.is(KernelEffect) {
+			continue
+		}
+		end := kernelEnd(e.columns, j)
+		if err := joinKernel(e.columns[j:end]); err != nil {
+			return err
+		}
+		for k := j; k < end; k++ {
+			e.columns[k].Effect.kernel.join(&e.code[k])
+		}
+	}
+	return nil
 }
 
 // joinKernel sets the basis of a KernelEffect from the parts of its columns.
