@@ -23,11 +23,11 @@ import (
 // a column is constant and its effect is not a ScaledEffect or a LevelsEffect. If the features of a
 // KernelEffect need more than CSV.MaxBytes, the error is of kind ErrTooLarge.
 //
-// For a KernelEffect, WithEffects chooses inducing rows from the rows of the table without missing
-// values in its columns. Each inducing row is the one that the earlier ones explain least. The choice
-// depends neither on the target nor on the order and the weights of the rows. WithEffects takes no
-// further row if the remainder of every row is at most 1e-10. The cost is O(Nr²) for N rows and r
-// inducing rows.
+// For a KernelEffect, WithEffects chooses inducing rows from the rows of the table. In these rows, the
+// mean of a column replaces a missing number. Each inducing row is the one that the earlier ones
+// explain least. The choice depends neither on the target nor on the order and the weights of the
+// rows. WithEffects takes no further row if the remainder of every row is at most 1e-10. The cost is
+// O(Nr²) for N rows and r inducing rows.
 func (t *Table) WithEffects(effects ...Effect) (*Table, error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -97,6 +97,11 @@ func (t *Table) induce(from, end int) error {
 			return args.Bad("Effect.Column", qpdiff.ErrDomain, "subtract it in the file, or leave the column out",
 				"is %q, whose values differ from %v by no more than rounding errors of their mean", e.Column, means[j])
 		}
+		for i, v := range columns[j] {
+			if v != v {
+				columns[j][i] = means[j]
+			}
+		}
 		if e.Bases != lead.Bases || e.Length != lead.Length {
 			return args.Bad("Effect.Length", qpdiff.ErrDomain, "use the same Length and Bases for all columns of a term", "is %v with Bases %d for column %q, and %v with Bases %d for column %q",
 				e.Length, e.Bases, e.Column, lead.Length, lead.Bases, lead.Column)
@@ -108,9 +113,6 @@ func (t *Table) induce(from, end int) error {
 	r := len(points) / d
 	if r > room {
 		return args.Bad("Effect.Bases", qpdiff.ErrTooLarge, "set fewer, or raise CSV.MaxBytes", "%s for %d features of each of %d rows", memory.Needs(memory.Bytes(8*float64(rows)*float64(r)), bound), r, rows)
-	}
-	if r == 0 {
-		return args.Bad("Effect.Column", qpdiff.ErrDomain, "leave a column out, or fill values in", "is %q in the kernel %q, and no row has a number in all its columns", lead.Column, lead.Term)
 	}
 	for j := range d {
 		e := t.Columns[from+j].Effect

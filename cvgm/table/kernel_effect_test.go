@@ -27,7 +27,7 @@ func kernelsOf(t *testing.T) (*Table, *Pipeline) {
 	part := casetest.Must(read(t, CSV{MissingIn: map[string]MissingRule{"b": MissingIsMean}}, triples).WithEffects(Effect{Column: "a", Kind: KernelEffect, Term: "ab"},
 		Effect{Column: "b", Kind: KernelEffect, Term: "ab"}, Effect{Column: "c", Kind: KernelEffect, Term: "c", Length: 2}))(t)
 	ridge := func() learn.Learner {
-		return &penalised.GLM{Intercept: true, Penalties: []penalised.Penalty{penalised.Ridge(0, 5), penalised.Ridge(5, 6)}}
+		return &penalised.GLM{Intercept: true, Penalties: []penalised.Penalty{penalised.Ridge(0, 6), penalised.Ridge(6, 6)}}
 	}
 	return part, pipelineOf(t, part, ridge, cvgm.SquaredError{}, cvgm.NoCentring, []float64{.1, .2})
 }
@@ -35,10 +35,10 @@ func kernelsOf(t *testing.T) (*Table, *Pipeline) {
 func TestKernelEffectsOfATable(t *testing.T) {
 	part, p := kernelsOf(t)
 	a, b, c := part.Columns[0], part.Columns[1], part.Columns[2]
-	if a.Features() != 5 || b.Features() != 0 || c.Features() != 6 || a.Effect.Bases != 5 || b.Effect.Length != math.Sqrt2 || c.Effect.Length != 2 {
+	if a.Features() != 6 || b.Features() != 0 || c.Features() != 6 || a.Effect.Bases != 6 || b.Effect.Length != math.Sqrt2 || c.Effect.Length != 2 {
 		t.Errorf("effects %+v, %+v, %+v", a.Effect, b.Effect, c.Effect)
 	}
-	if got := p.Model.Prepared.(*Encoder).Names(); len(got) != 11 || got[4] != "ab kernel 5" || got[5] != "c kernel 1" {
+	if got := p.Model.Prepared.(*Encoder).Names(); len(got) != 12 || got[5] != "ab kernel 6" || got[6] != "c kernel 1" {
 		t.Errorf("names %q", got)
 	}
 	// An effect of a table may be used again for its rows.
@@ -60,14 +60,31 @@ func TestKernelEffectsOfATable(t *testing.T) {
 	}
 }
 
-// There is an error if no row has all numbers of a kernel, or if its features need too much memory.
-// If a row lacks a number whose absence is an error, the error names the column.
-func TestKernelEffectsRefuse(t *testing.T) {
-	text := "a,b,y\n1,,1\n,2,2\n3,,4\n,5,3\n"
-	effects := []Effect{{Column: "a", Kind: KernelEffect}, {Column: "b", Kind: KernelEffect}}
-	if _, err := read(t, CSV{MissingIn: map[string]MissingRule{"a": MissingIsMean, "b": MissingIsMean}}, text).WithEffects(effects...); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "no row has a number") {
-		t.Errorf("no complete row: %v", err)
+// The inducing rows represent rows with missing numbers too: with all rows as inducing rows, the square
+// of the features of each row is k(x, x) = 1.
+func TestKernelsOfMissingNumbers(t *testing.T) {
+	const tol = 1e-9
+	for _, text := range []string{triples, "a,b,y\n1,,1\n,2,2\n3,,4\n,5,3\n"} {
+		full := read(t, CSV{MissingIn: map[string]MissingRule{"a": MissingIsMean, "b": MissingIsMean}}, text)
+		part := casetest.Must(full.WithEffects(Effect{Column: "a", Kind: KernelEffect}, Effect{Column: "b", Kind: KernelEffect}))(t)
+		_, e, err := part.Data()
+		casetest.OK(t, err)
+		fitted := casetest.Must(e.Fit(part.x, nil))(t)
+		_, features := e.Dims()
+		for i := range part.Y {
+			square := 0.
+			casetest.OK(t, fitted.(*Encoder).ApplyStored(part.x.RawRowView(i), func(_ int, v float64) { square += v * v }))
+			if !(math.Abs(square-1) <= tol) || features != len(part.Y) {
+				t.Errorf("row %d: the %d features have the square %v", i, features, square)
+			}
+		}
 	}
+}
+
+// There is an error if the features of a kernel need too much memory. If a row lacks a number whose
+// absence is an error, the error names the column.
+func TestKernelEffectsRefuse(t *testing.T) {
+	effects := []Effect{{Column: "a", Kind: KernelEffect}, {Column: "b", Kind: KernelEffect}}
 	near := "a,y\n1e15,1\n1000000000000000.5,2\n,4\n1e15,3\n"
 	if _, err := read(t, CSV{MissingIn: map[string]MissingRule{"a": MissingIsMean}}, near).WithEffects(effects[0]); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "differ from 1e+15 by no more than rounding errors") {
 		t.Errorf("constant up to rounding: %v", err)
@@ -117,7 +134,7 @@ func TestKernelsInJSON(t *testing.T) {
 		"a negative length": {`"length":2`, `"length":-2`, "length of column"},
 		"no deviation":      {`"deviation":2.160246899469287,`, ``, "effect of column"},
 		"deviation 0":       {`"deviation":2.160246899469287`, `"deviation":0`, "deviation of column"},
-		"another term":      {`"term":"c"`, `"term":"ab"`, "5 outputs where the model has 11 features"},
+		"another term":      {`"term":"c"`, `"term":"ab"`, "6 outputs where the model has 12 features"},
 		"a smooth's low":    {points[2], points[2] + `,"low":6`, "effect of column"},
 		"too many points":   {points[2], `"points":[` + strings.Repeat("1,", MostKernelBases) + `1]`, "Effect.Bases is 1001"},
 		"another kind":      {`"kind":"kernel","term":"c"`, `"kind":"scaled","term":"c"`, "effect of column"},
@@ -149,7 +166,7 @@ func TestManyPointsInASmallText(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	err := json.Unmarshal([]byte(text), new(Pipeline))
 	runtime.ReadMemStats(&after)
-	if used := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, qpdiff.ErrShape) || !strings.Contains(err.Error(), "1011 outputs where the model has 11 features") || used > most*uint64(len(text)) {
+	if used := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, qpdiff.ErrShape) || !strings.Contains(err.Error(), "1012 outputs where the model has 12 features") || used > most*uint64(len(text)) {
 		t.Errorf("%d bytes for a text of %d: %v", used, len(text), err)
 	}
 }

@@ -49,7 +49,7 @@ func Deviation(values []float64) (mean, deviation float64) {
 
 // Choose returns at most count of the rows, one after another. It is the pivoted Cholesky
 // factorisation of the matrix of kernels of the distinct rows (Fine and Scheinberg 2001): each step
-// takes the row of which the basis of the rows so far explains least. Choose ignores rows with NaN.
+// takes the row of which the basis of the rows so far explains least. No number may be NaN.
 //
 // The choice does not depend on the order of rows. Of rows with equal remainders, Choose takes the
 // row nearest to the means of the columns, and then the first in sorted order. The argument columns
@@ -90,17 +90,14 @@ func Choose(columns [][]float64, means, deviations []float64, length float64, co
 	return points
 }
 
-// distinct returns the different rows without NaN, in the order in which Choose takes them if their
-// remainders are equal.
+// distinct returns the different rows, in the order in which Choose takes them if their remainders are
+// equal.
 func distinct(columns [][]float64, means, deviations []float64) (rows [][]float64) {
 	d := len(columns)
 	for i := range columns[0] {
 		row := make([]float64, d, d+1)
 		for j, c := range columns {
 			row[j] = c[i]
-		}
-		if slices.ContainsFunc(row, func(v float64) bool { return v != v }) {
-			continue
 		}
 		distance := 0.
 		for j, v := range row {
