@@ -26,10 +26,12 @@ func kernelsOf(t *testing.T) (*Table, *Pipeline) {
 	t.Helper()
 	part := casetest.Must(read(t, CSV{MissingIn: map[string]MissingRule{"b": MissingIsMean}}, triples).WithEffects(Effect{Column: "a", Kind: KernelEffect, Term: "ab"},
 		Effect{Column: "b", Kind: KernelEffect, Term: "ab"}, Effect{Column: "c", Kind: KernelEffect, Term: "c", Length: 2}))(t)
-	ridge := func() learn.Learner {
-		return &penalised.GLM{Intercept: true, Penalties: []penalised.Penalty{penalised.Ridge(0, 6), penalised.Ridge(6, 6)}}
-	}
-	return part, pipelineOf(t, part, ridge, cvgm.SquaredError{}, cvgm.NoCentring, []float64{.1, .2})
+	return part, pipelineOf(t, part, ridgeOfKernels, cvgm.SquaredError{}, cvgm.NoCentring, []float64{.1, .2})
+}
+
+// ridgeOfKernels returns a learner for the features of kernelsOf.
+func ridgeOfKernels() learn.Learner {
+	return &penalised.GLM{Intercept: true, Penalties: []penalised.Penalty{penalised.Ridge(0, 6), penalised.Ridge(6, 6)}}
 }
 
 func TestKernelEffectsOfATable(t *testing.T) {
@@ -168,5 +170,20 @@ func TestManyPointsInASmallText(t *testing.T) {
 	runtime.ReadMemStats(&after)
 	if used := after.TotalAlloc - before.TotalAlloc; !errors.Is(err, qpdiff.ErrShape) || !strings.Contains(err.Error(), "1012 outputs where the model has 12 features") || used > most*uint64(len(text)) {
 		t.Errorf("%d bytes for a text of %d: %v", used, len(text), err)
+	}
+}
+
+// A Go file has each basis once, also if the means of columns differ between the models of intervals.
+func TestBasesInAGoFile(t *testing.T) {
+	part, _ := kernelsOf(t)
+	p := intervalsOf(t, part, ridgeOfKernels, []float64{.1, .2})
+	var back Pipeline
+	casetest.OK(t, json.Unmarshal(casetest.Must(json.Marshal(p))(t), &back))
+	for _, p := range []*Pipeline{p, &back} {
+		var code strings.Builder
+		casetest.OK(t, p.WriteGo(&code, "model"))
+		if columns, bases := strings.Count(code.String(), "Columns: columns"), strings.Count(code.String(), "newGaussianBasis(")-1; columns != 3 || bases != 2 { // and the function
+			t.Errorf("%d lists of columns have %d bases", columns, bases)
+		}
 	}
 }

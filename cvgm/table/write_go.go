@@ -7,7 +7,6 @@ import (
 	"go/token"
 	"io"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -124,12 +123,7 @@ func (f *goFile) functions(name, what string) {
 
 // model adds a model. k is the code of its kernel, if it has one.
 func (f *goFile) model(m portable.Model, k kernelCode) {
-	at := slices.IndexFunc(f.columns, func(c []portable.Column) bool { return reflect.DeepEqual(c, m.Columns) })
-	if at < 0 {
-		at = len(f.columns)
-		f.columns = append(f.columns, m.Columns)
-	}
-	fmt.Fprintf(&f.data, "\t{\n\t\tColumns: columns%d,\n\t\tMean: %s,\n\t\tDeviation: %s,\n\t\tConstant: %s,\n", at, literals(m.Mean), literals(m.Deviation), literal(m.Constant))
+	fmt.Fprintf(&f.data, "\t{\n\t\tColumns: columns%d,\n\t\tMean: %s,\n\t\tDeviation: %s,\n\t\tConstant: %s,\n", indexOf(&f.columns, m.Columns), literals(m.Mean), literals(m.Deviation), literal(m.Constant))
 	switch {
 	case m.Kernel == nil:
 		fmt.Fprintf(&f.data, "\t\tWeights: %s,\n", literals(m.Weights))
@@ -194,12 +188,18 @@ func (f *goFile) write(w io.Writer, pkg string) error {
 	}
 	fmt.Fprintf(&code, "// Columns are the columns of the values, those of a row's texts. Parts of a date have its column.\nvar Columns = []string{%s}\n", quoteTexts(names))
 	code.Write(f.api.Bytes())
+	var bases []portable.JointBasis
 	for k, columns := range f.columns {
 		fmt.Fprintf(&code, "\nvar columns%d = []Column{\n", k)
 		for j := range columns {
-			writeColumn(&code, &columns[j])
+			writeColumn(&code, &columns[j], &bases)
 		}
 		code.WriteString("}\n")
+	}
+	for k, basis := range bases {
+		if g, ok := basis.(*portable.GaussianBasis); ok {
+			fmt.Fprintf(&code, "\nvar joint%d = NewGaussianBasis(%s, %s, %s)\n", k, literal(g.Length), literals(g.Deviations), literals(g.Points))
+		}
 	}
 	fmt.Fprintf(&code, "\nvar models = []Model{\n%s}\n", f.data.Bytes())
 	code.Write(f.widths.Bytes())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,8 +54,20 @@ func quoteTexts(texts []string) string {
 	return strings.Join(all, ", ")
 }
 
-// writeColumn writes the Go code of a column. It omits fields that are zero.
-func writeColumn(b *bytes.Buffer, c *portable.Column) {
+// indexOf returns the index of the first element of all that equals v in depth. If there is none, it
+// appends v.
+func indexOf[T any](all *[]T, v T) int {
+	at := slices.IndexFunc(*all, func(w T) bool { return reflect.DeepEqual(v, w) })
+	if at < 0 {
+		at = len(*all)
+		*all = append(*all, v)
+	}
+	return at
+}
+
+// writeColumn writes the Go code of a column. It omits fields that are zero. It adds joint features of
+// the column to the list bases, unless they are there.
+func writeColumn(b *bytes.Buffer, c *portable.Column, bases *[]portable.JointBasis) {
 	fmt.Fprintf(b, "\t{\n\t\tSource: %q,\n", c.Source)
 	if len(c.MissingTexts) > 0 {
 		fmt.Fprintf(b, "\t\tMissingTexts: []string{%s},\n", quoteTexts(c.MissingTexts))
@@ -76,8 +89,8 @@ func writeColumn(b *bytes.Buffer, c *portable.Column) {
 	if s, ok := c.Splines.(*portable.CentredSplines); ok {
 		fmt.Fprintf(b, "\t\tSplines: &CentredSplines{Count: %d, Low: %s, High: %s},\n", s.Count, literal(s.Low), literal(s.High))
 	}
-	if g, ok := c.Joint.(*portable.GaussianBasis); ok {
-		fmt.Fprintf(b, "\t\tJoint: NewGaussianBasis(%s, %s, %s),\n", literal(g.Length), literals(g.Deviations), literals(g.Points))
+	if c.Joint != nil {
+		fmt.Fprintf(b, "\t\tJoint: joint%d,\n", indexOf(bases, c.Joint))
 	}
 	if c.Deviation != 0 {
 		fmt.Fprintf(b, "\t\tCentre: %s, Deviation: %s,\n", literal(c.Centre), literal(c.Deviation))
