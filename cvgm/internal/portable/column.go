@@ -27,15 +27,14 @@ type Column struct {
 	// (number − Centre)/Deviation, or the number itself if Deviation is 0.
 	Splines           Basis
 	Centre, Deviation float64
-	// If Joint is not nil, the number has joint features with the numbers of the next columns that are
-	// Joined. A column that is Joined has no features of its own. It follows a column with the same
-	// joint features.
+	// If Joint is not nil, it makes joint features of the numbers of this column and of the Joined
+	// columns that follow. A Joined column has no features of its own.
 	Joint  JointBasis
 	Joined bool
 }
 
-// Columns hold readers and splines as interfaces. A written file then contains only the types that
-// its columns use.
+// The readers and splines of a column are interfaces. A written file then contains only the types
+// that its columns use.
 type (
 	// A NumberReader reads the numbers of a column.
 	NumberReader interface {
@@ -169,7 +168,7 @@ func (c *Column) Width() int {
 	case !c.Categorical:
 		return 1
 	}
-	w := len(c.Levels) - c.without()
+	w := len(c.Levels) - c.numOmitted()
 	if c.Other {
 		w++
 	}
@@ -179,8 +178,9 @@ func (c *Column) Width() int {
 	return w
 }
 
-// without returns the number of levels at the start of the list that have no feature.
-func (c *Column) without() int {
+// numOmitted returns the number of levels at the start of the list that have no feature: 0 or
+// 1.
+func (c *Column) numOmitted() int {
 	if c.All {
 		return 0
 	}
@@ -188,8 +188,8 @@ func (c *Column) without() int {
 }
 
 // Features computes the features of a row of values. It calls the function set with the index and
-// the value of each feature. For a categorical column, it leaves out the features with the value 0.
-// If one of the values has no features, Features returns the index of its column and the reason.
+// the value of each feature, except the features of a categorical column that are 0. If one of the
+// values has no features, Features returns the index of its column and the reason.
 func Features(columns []Column, values []float64, set func(feature int, v float64)) (column int, fault Fault) {
 	first := 0
 	for j := range columns {
@@ -262,7 +262,8 @@ func (c *Column) number(v float64) (float64, Fault) {
 	return v, None
 }
 
-// feature returns the feature that is 1 for the index of a level, or −1 if there is none.
+// feature returns the index of the feature that is 1 for the level with index v, or −1 if the level
+// has no feature.
 func (c *Column) feature(v float64) (int, Fault) {
 	n, lacks := len(c.Levels), v != v
 	switch {
@@ -271,7 +272,7 @@ func (c *Column) feature(v float64) (int, Fault) {
 	case lacks && !c.Fill:
 		return -1, Missing
 	case c.Other && v == float64(n):
-		return n - c.without(), None
+		return n - c.numOmitted(), None
 	case lacks || v == float64(n):
 		if c.Unknown {
 			return -1, None
@@ -280,5 +281,5 @@ func (c *Column) feature(v float64) (int, Fault) {
 	case !(v >= 0 && v < float64(n)) || v != math.Floor(v):
 		return -1, NoIndex
 	}
-	return int(v) - c.without(), None // −1 for the first level without a feature
+	return int(v) - c.numOmitted(), None // −1 for the first level without a feature
 }

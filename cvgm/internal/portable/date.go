@@ -35,7 +35,8 @@ func ParseDate(layout, field string) (time.Time, bool) {
 // Pattern returns the layout.
 func (d *DateFormat) Pattern() string { return d.Layout }
 
-// Read returns the part of a date: the level of a month or weekday, and otherwise its number.
+// Read returns the part of a date that d describes: a level for a month or weekday, and a number
+// for any other part.
 func (d *DateFormat) Read(field string) (number float64, level string, ok bool) {
 	t, ok := ParseDate(d.Layout, field)
 	switch {

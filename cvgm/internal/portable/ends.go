@@ -5,44 +5,43 @@ import (
 	"sort"
 )
 
-// A Fold holds the errors of one fold's model on the rows that its training left out.
+// A Fold holds the errors of the model of one fold, on the rows to which this model was not fitted.
 type Fold struct {
 	At, Size []float64 // Size[i] is the spread of the errors at the prediction At[i], and At ascends; empty: the spread is 1
 	Scores   []float64 // the errors divided by the spread, ascending
 	Below    []float64 // Below[i] is the weight of Scores[:i+1]; the weights of all folds sum to 1
 }
 
-// SpreadAt returns the spread of the errors at a prediction. The spread is size[i] at the
-// prediction at[i], linear between these predictions, and constant outside them.
-func SpreadAt(at, size []float64, prediction float64) float64 {
-	n := len(at)
-	i := sort.SearchFloat64s(at, prediction)
+// SpreadAt returns the spread of the errors at a prediction. The spread is spreads[i] at
+// predictions[i], linear between these predictions, and constant outside them.
+func SpreadAt(predictions, spreads []float64, prediction float64) float64 {
+	n := len(predictions)
+	i := sort.SearchFloat64s(predictions, prediction)
 	switch {
 	case n == 0:
 		return 1
 	case i == 0:
-		return size[0]
+		return spreads[0]
 	case i == n:
-		return size[n-1]
+		return spreads[n-1]
 	}
-	share := (prediction - at[i-1]) / (at[i] - at[i-1])
-	return size[i-1] + float64(share*(size[i]-size[i-1]))
+	share := (prediction - predictions[i-1]) / (predictions[i] - predictions[i-1])
+	return spreads[i-1] + float64(share*(spreads[i]-spreads[i-1]))
 }
 
 // LeastLevel is the lowest level of an interval.
 const LeastLevel = .5
 
-// Two sums of weights are equal if they differ by less than unitShare times the weight of an
-// independent row. Sums of a million weights have errors below this.
+// Two sums of weights are treated as equal if they differ by less than unitShare/n, where 1/n is
+// the weight of an independent row. Sums of a million weights have smaller rounding errors.
 const unitShare = 1e-3
 
-// LevelShare returns the part of the ends' weight that lies at or below the upper end of an
-// interval with the given level. The errors come from n independent rows. The result is above 1 if
-// n is too small for the level.
+// LevelShare returns the share of the weight at or below the upper end of an interval: the level,
+// corrected for n independent rows. The share is above 1 if n is too small for the level.
 func LevelShare(level, n float64) float64 { return (float64(level*(n+1)) - unitShare) / n }
 
-// EndsAround returns the ends of the interval of a row, from the predictions of the folds' models.
-// The parameter share is a result of LevelShare.
+// EndsAround returns the lower and the upper end of the prediction interval of a row. The
+// predictions for the row come from the models of the folds, and the share comes from LevelShare.
 func EndsAround(folds []Fold, predictions []float64, share float64) (low, high float64) {
 	e := ends{folds, make([]float64, len(folds)), make([]float64, len(folds))}
 	for k, p := range predictions {
@@ -55,8 +54,8 @@ func EndsAround(folds []Fold, predictions []float64, share float64) (low, high f
 	return -e.quantile(share), high
 }
 
-// The type ends holds the distribution, over all folds, of the upper ends middle + size·score of
-// one row.
+// The type ends describes a distribution of values middle + size·score for one row, with one value
+// for each score of each fold. The upper end of the interval is a quantile of these values.
 type ends struct {
 	folds        []Fold
 	middle, size []float64 // of each fold
@@ -77,8 +76,8 @@ func (e *ends) weight(v float64) (sum float64) {
 	return sum
 }
 
-// quantile returns the smallest end v for which the weight of the ends up to v is at least share.
-// If rounding leaves no such end, it returns the largest end.
+// quantile returns the smallest value v such that the values up to v have at least the given share
+// of the weight. If rounding leaves no such value, it returns the largest value.
 func (e *ends) quantile(share float64) float64 {
 	best, largest := math.Inf(1), math.Inf(-1)
 	for k := range e.folds {

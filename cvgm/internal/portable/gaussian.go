@@ -14,9 +14,9 @@ type GaussianBasis struct {
 	Lower      []float64 // the columns of L, each from its diagonal on
 }
 
-// NewGaussianBasis returns a basis with its factor L. The diagonal of L has the roots of
-// the parts of k(z_i, z_i) = 1 that the earlier points do not explain. For equal points, these parts
-// are rounding errors, and the numbers of L may not be finite.
+// NewGaussianBasis returns a basis with its factor L. The square of a diagonal entry of L is the
+// remainder of k(z_i, z_i) = 1 after the projection on the earlier points. For equal points it is a
+// rounding error, and entries of L may not be finite.
 func NewGaussianBasis(length float64, deviations, points []float64) *GaussianBasis {
 	b := &GaussianBasis{Length: length, Deviations: deviations, Points: points}
 	n, d := b.Width(), len(deviations)

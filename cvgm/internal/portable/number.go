@@ -26,9 +26,9 @@ func ParseDecimal(field string) (float64, bool) {
 	return v, true
 }
 
-// A NumberFormat describes how the numbers of a column are written: the decimal sign, '.' or ',',
-// the unit, and other units with their sizes. If UnitRequired is set, a number without a unit does
-// not have the format.
+// A NumberFormat describes how the numbers of a column are written. Decimal is the decimal sign,
+// '.' or ','. Unit is the usual unit, and Units maps other units to their sizes in this unit. If
+// UnitRequired is set, a number without a unit does not have the format.
 type NumberFormat struct {
 	Decimal rune
 	Unit    string

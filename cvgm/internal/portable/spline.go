@@ -2,12 +2,12 @@ package portable
 
 import "math"
 
-// BSplines returns the values at x of four of count cubic B-splines, with the numbers first to
-// first + 3. The other splines are 0 at x, and the four values have the sum 1. The knots divide
-// [low, high] into count − 3 equal segments. Outside [low, high] each spline continues along its
-// tangent.
-func BSplines(count int, low, high, x float64) (first int, near [4]float64) {
-	segments := count - 3
+// BSplines returns the values at x of four cubic B-splines among numSplines, the splines with the
+// numbers first to first + 3. All other splines are 0 at x, and the sum of the four values is 1.
+// The knots divide [low, high] into numSplines − 3 equal segments. Outside [low, high] each spline
+// continues along its tangent.
+func BSplines(numSplines int, low, high, x float64) (first int, values [4]float64) {
+	segments := numSplines - 3
 	s := float64(along(low, high, x) * float64(segments))
 	at := min(max(math.Floor(s), 0), float64(segments-1))
 	t := s - at
@@ -17,11 +17,11 @@ func BSplines(count int, low, high, x float64) (first int, near [4]float64) {
 		t, beyond = inside, t-inside
 	}
 	u := 1 - t
-	near[0] = float64(u*u*u)/6 - float64(beyond*u*u)/2
-	near[1] = (float64(3*t*t*t)-float64(6*t*t)+4)/6 + float64(beyond*(float64(3*t*t)-float64(4*t)))/2
-	near[2] = (float64(3*u*u*u)-float64(6*u*u)+4)/6 - float64(beyond*(float64(3*u*u)-float64(4*u)))/2
-	near[3] = float64(t*t*t)/6 + float64(beyond*t*t)/2
-	return int(at), near
+	values[0] = float64(u*u*u)/6 - float64(beyond*u*u)/2
+	values[1] = (float64(3*t*t*t)-float64(6*t*t)+4)/6 + float64(beyond*(float64(3*t*t)-float64(4*t)))/2
+	values[2] = (float64(3*u*u*u)-float64(6*u*u)+4)/6 - float64(beyond*(float64(3*u*u)-float64(4*u)))/2
+	values[3] = float64(t*t*t)/6 + float64(beyond*t*t)/2
+	return int(at), values
 }
 
 // along returns (x − low)/(high − low). The differences cannot overflow.
@@ -42,10 +42,10 @@ type CentredSplines struct {
 func (b *CentredSplines) Width() int { return b.Count - 1 }
 
 // Set calls the function set with the index and the value of each feature of x; the parameter first
-// is the number of the first feature. The features are Zᵀ times the values of the B-splines. The
-// columns of Z are orthonormal, and orthogonal to the vector of ones. If the features have the
-// weights θ, the B-splines therefore have the weights Zθ, with the sum 0. So no θ makes a constant
-// function.
+// is the index of the first feature. The features are Zᵀ times the values of the B-splines. The
+// columns of Z are orthonormal, and orthogonal to the vector of ones. A combination of the features
+// with the weights θ is a combination of the B-splines with the weights Zθ. These sum to 0, so no
+// combination is a nonzero constant.
 func (b *CentredSplines) Set(x float64, first int, set func(feature int, v float64)) {
 	count := b.Count
 	at, near := BSplines(count, b.Low, b.High, x)
