@@ -11,14 +11,14 @@ import (
 	"cvgm/cvgm/internal/portable"
 )
 
-// Tol bounds the variance that the basis may leave, in units of k(x, x) = 1. If no row leaves more,
-// Choose takes no further points. At this bound, the kernel of two rows has an error of at most
-// 1e-10. A smaller bound would add features of rounding errors: the remainders of rows have errors
-// of about 1e-15, so that a feature of the deviation 1e-5 has errors of 1e-10.
+// Tol is the remainder of k(x, x) = 1 at which Choose stops: it takes no further point if no row
+// has a larger remainder. The kernel of two rows then has an error of at most 1e-10. A smaller
+// bound would add features that consist of rounding errors: remainders have errors of about 1e-15,
+// so a feature of size 1e-5 has errors of 1e-10.
 const Tol = 1e-10
 
-// Remainders that differ by less than tieTol times the largest one count as equal. Rows of a grid
-// have equal remainders up to rounding.
+// Two remainders are treated as equal if they differ by less than tieTol times the largest
+// remainder. Rows of a grid have equal remainders up to rounding.
 const tieTol = 1e-9
 
 // Deviation returns the mean and the standard deviation of the values that are not NaN. They do not
@@ -47,14 +47,15 @@ func Deviation(values []float64) (mean, deviation float64) {
 	return math.Ldexp(n.Mean[0], exponent), math.Ldexp(n.Std[0], exponent)
 }
 
-// Choose returns at most count of the rows, one after another. It is the pivoted Cholesky
-// factorisation of the matrix of kernels of the distinct rows (Fine and Scheinberg 2001): each step
-// takes the row of which the basis of the rows so far explains least. No number may be NaN.
+// Choose returns at most count of the rows, one after another. The method is the pivoted Cholesky
+// factorisation of the kernel matrix of the distinct rows (Fine and Scheinberg 2001). Each step
+// takes the row with the largest remainder: the part of its kernel k(x, x) that the rows so far do
+// not explain. No number may be NaN.
 //
 // The choice does not depend on the order of rows. Of rows with equal remainders, Choose takes the
 // row nearest to the means of the columns, and then the first in sorted order. The argument columns
-// has the values of each column. The cost is O(n·count²) for n distinct rows, and the memory 8·count
-// bytes for each of them.
+// has the values of each column. The cost is O(n·count²) for n distinct rows, and the memory
+// 8·n·count bytes.
 func Choose(columns [][]float64, means, deviations []float64, length float64, count int) (points []float64) {
 	rows := distinct(columns, means, deviations)
 	kernel := portable.GaussianBasis{Length: length, Deviations: deviations}
@@ -90,8 +91,8 @@ func Choose(columns [][]float64, means, deviations []float64, length float64, co
 	return points
 }
 
-// distinct returns the different rows, in the order in which Choose takes them if their remainders are
-// equal.
+// distinct returns the distinct rows, in the order in which Choose prefers rows with equal
+// remainders.
 func distinct(columns [][]float64, means, deviations []float64) (rows [][]float64) {
 	d := len(columns)
 	for i := range columns[0] {
