@@ -25,7 +25,7 @@ const (
 	// MissingIsError makes a missing value an error. The error names line and column.
 	MissingIsError MissingRule = iota
 	// MissingDropsRow leaves out a row with a missing value when a table is read for training. In a
-	// table for predictions a missing value is an error, because each row has a prediction.
+	// table for predictions a missing value is an error, because every row must get a prediction.
 	MissingDropsRow
 	// MissingIsMean replaces a missing value. In a numeric column, the replacement is the mean of
 	// the training rows that have a value. In a categorical column, missing values form one more
@@ -69,8 +69,8 @@ type Column struct {
 	// "other", which follows the last of Levels. Every text that is not in Levels then belongs to
 	// this level.
 	Other bool
-	// IgnoreCase is set if a text that differs from a level by the case of letters alone, such as Red
-	// from red, counts as this level.
+	// If IgnoreCase is set, a text counts as a level from which it differs by the case of letters
+	// alone, as Red differs from red.
 	IgnoreCase bool
 	// Number is the format of the numbers. Nil: plain decimal numbers.
 	Number *Number

@@ -29,11 +29,11 @@ import (
 // [Table.Notes] lists the choices that the file leaves open. Each note names the field of CSV that
 // overrules the choice.
 //
-// Three kinds of columns of digits are not numeric. Digits with leading zeros, such as the zip code
-// 01234, are texts if more than half of the fields have the length of one of them. Whole numbers
-// above 2^53 are texts if rounding makes some of them equal. Fields such as 20240131 are dates if
-// all of them are dates of the years 1900 to 2100, and at least 5 of them differ. Notes list these
-// columns.
+// Three kinds of columns of digits are not numeric. Columns with leading zeros, such as the zip
+// code 01234, are texts if more than half of their fields have the same length as a field with a
+// leading zero. Whole numbers above 2^53 are texts if rounding makes some of them equal. Fields
+// such as 20240131 are dates if all of them are dates of the years 1900 to 2100, and at least 5 of
+// them differ. Notes list these columns.
 //
 // A column of dates or times of one format becomes several columns. They hold the days since the
 // first date, the year, the month, the weekday and the hour. Parts that do not vary are omitted;
@@ -62,17 +62,19 @@ import (
 // 1.0) are then one class. Two other numbers remain numbers. Notes list these choices, too.
 type CSV struct {
 	// Target names the column to be predicted. The column holds numbers, or the texts of 2 to 20
-	// classes; if Categorical names the target, it may have more classes. A column that holds only the numbers 0 and 1, or only −1 and 1, has two classes.
-	// Unless Positive is set, the class that is second in sorted order becomes +1, and the first
-	// becomes −1. The order ignores the case of letters if this joined classes. For more than two
-	// classes see [Table.Binary] and [Table.ClassData].
+	// classes; if Categorical names the target, it may have more classes. A column that holds only
+	// the numbers 0 and 1, or only −1 and 1, has two classes. Unless Positive is set, the class
+	// that is second in sorted order becomes +1, and the first becomes −1. If classes that differ
+	// by the case of letters were joined, the order ignores this case. For more than two classes
+	// see [Table.Binary] and [Table.ClassData].
 	Target string
 	// Positive is the class that becomes +1, if the target has two classes. If Positive is set, the
 	// texts of a target of numbers are classes, too.
 	Positive string
 	// Numeric and Categorical name columns of these kinds. The kinds of all other columns are
-	// inferred. A column in Categorical keeps all its texts as levels, also in both cases of letters.
-	// If the target is in Numeric, it is a number. If it is in Categorical, its texts are classes.
+	// inferred. In a column in Categorical, each different text is a level, even if two texts
+	// differ by the case of letters alone. If the target is in Numeric, it is a number. If it is in
+	// Categorical, its texts are classes.
 	Numeric, Categorical []string
 	// Numbers maps names of numeric columns to the formats of their numbers. For these columns, no
 	// format is inferred. A field of another format is an error.

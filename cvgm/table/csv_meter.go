@@ -34,19 +34,19 @@ type meter struct {
 	readBytes   int64   // bytes read so far
 	heldBytes   float64 // bytes held by the records
 	line, parts float64 // bytes and separators since the last record
-	// The field returns is true if, before the first line feed, a carriage return is followed by
+	// hasBareReturn is true if, before the first line feed, a carriage return is followed by
 	// another character.
-	returns  bool
-	lastByte byte // the last byte before the first line feed, or this line feed
+	hasBareReturn bool
+	lastByte      byte // the last byte before the first line feed, or this line feed
 }
 
-// lineEnd sets returns and last for the bytes that follow.
+// lineEnd sets hasBareReturn and lastByte for the bytes that follow.
 func (m *meter) lineEnd(bytes []byte) {
 	for _, c := range bytes {
 		if m.lastByte == '\n' {
 			return
 		}
-		m.returns = m.returns || m.lastByte == '\r' && c != '\n'
+		m.hasBareReturn = m.hasBareReturn || m.lastByte == '\r' && c != '\n'
 		m.lastByte = c
 	}
 }
@@ -90,10 +90,10 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// The method took adds the memory of a record with the given number of fields. It returns an error
-// if the memory so far plus the remaining bytes of the text exceed the bound. This shows early that
-// the whole text is too large, because a field takes more memory than its characters.
-func (m *meter) took(fields int) error {
+// addRecord adds the memory of a record with the given number of fields. It returns an error if the
+// memory so far plus the remaining bytes of the text exceed the bound. A field takes more memory
+// than its characters, so the error comes long before the memory reaches the bound.
+func (m *meter) addRecord(fields int) error {
 	if m.columns == 0 {
 		m.columns = fields
 		m.heldBytes += columnBytes * float64(fields)

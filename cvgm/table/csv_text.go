@@ -109,7 +109,7 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 	if errors.Is(err, qpdiff.ErrTooLarge) {
 		return nil, err
 	}
-	if m.returns {
+	if m.hasBareReturn {
 		return nil, args.Bad("CSV", qpdiff.ErrDomain, returnRemedy, "holds a carriage return without a line feed in line 1")
 	}
 	if errors.Is(err, io.EOF) {
@@ -118,7 +118,7 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 	if err != nil {
 		return nil, r.errParse(err, header, 0)
 	}
-	if err := m.took(len(header)); err != nil {
+	if err := m.addRecord(len(header)); err != nil {
 		return nil, err
 	}
 	t := &csvText{reader: r, in: in, meter: m, header: header, at: make(map[string]int, len(header))}
@@ -139,7 +139,8 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 const returnRemedy = "save the file with line feeds (LF or CR LF) at the ends of its lines"
 
 // errParse returns the error for a record that package encoding/csv refuses, with a remedy. The
-// reader names the line. columns is the number of columns; 0: the record is the header.
+// error of that package names the line. The parameter columns is the number of columns in the
+// header, or 0 if the record is the header.
 func (r *csvReader) errParse(err error, record []string, columns int) error {
 	remedy := ""
 	switch {
@@ -255,7 +256,7 @@ func (t *csvText) readRecords() error {
 		if err != nil {
 			return t.reader.errParse(err, record, len(t.header))
 		}
-		if err := t.meter.took(len(record)); err != nil {
+		if err := t.meter.addRecord(len(record)); err != nil {
 			return err
 		}
 		line, _ := t.in.FieldPos(0)
@@ -347,8 +348,8 @@ func numberBy(format *Number, field string) (float64, bool) {
 // number parses a finite decimal number.
 func number(field string) (float64, bool) { return portable.ParseDecimal(field) }
 
-// fewLevels is a number of levels. Only columns of texts with more levels are examined for
-// identifiers, for rare levels, and for numbers or dates among other texts.
+// A column of texts with more than fewLevels levels is examined for identifiers, for rare levels,
+// and for numbers or dates among other texts. Other columns of texts are not.
 const fewLevels = 20
 
 // numberLike reports whether a text may be meant as a number. It also accepts numbers that are too

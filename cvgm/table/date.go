@@ -116,7 +116,7 @@ func shapeOf(text string) string {
 				return ""
 			}
 			// A shape does not include a fraction of a second, because every layout with seconds
-			// reads it.
+			// also parses a fraction.
 			if at := b.String(); strings.HasSuffix(at, "n:n:n") && j+1 < len(text) && text[j] == '.' && '0' <= text[j+1] && text[j+1] <= '9' {
 				for j++; j < len(text) && '0' <= text[j] && text[j] <= '9'; {
 					j++
@@ -184,8 +184,8 @@ func layoutsOf(text string) (all []string) {
 	return all
 }
 
-// datesOf finds the date layouts that read the largest number of the texts in levels. It returns
-// these layouts, the more likely layouts first, and the number of texts that each of them reads.
+// datesOf finds the date layouts that parse the largest number of the texts in levels. It returns
+// these layouts, the more likely layouts first, and this number.
 func datesOf(levels []string) (layouts []string, reads int) {
 	counts := map[string]int{}
 	var order []string

@@ -47,8 +47,8 @@ var effectNames = [...]string{"plain", "smooth", "levels", "scaled", "kernel"}
 // number.
 const DefaultBases, MostBases = 10, 100
 
-// DefaultKernelBases is the default of the largest number of inducing rows of a KernelEffect, and
-// MostKernelBases is the largest value of this number.
+// DefaultKernelBases is the default of Effect.Bases for a KernelEffect, the largest number of
+// inducing rows. MostKernelBases is the largest value of Effect.Bases.
 //
 // With 1000 rows of independent normal columns and the default length scale, about 20 inducing rows
 // represent all rows for one column, 120 for two columns and 420 for three.
@@ -70,9 +70,9 @@ type Effect struct {
 	// column in the whole table, so that all splits have the same features. These two numbers do
 	// not depend on the target.
 	Low, High float64
-	// Length is the length scale ℓ of a KernelEffect, in standard deviations of the columns. Zero: √d
-	// for d columns. Two independent rows differ by √(2d) standard deviations in the root mean square,
-	// so their kernel is then about 1/e.
+	// Length is the length scale ℓ of a KernelEffect, in standard deviations of the columns. Zero:
+	// √d for d columns. Two independent rows then have a kernel of about 1/e, because their root
+	// mean square distance is √(2d) standard deviations.
 	Length float64
 
 	kernel *kernelPart // of a KernelEffect in a table that WithEffects returned

@@ -23,10 +23,11 @@ import (
 // a column is constant and its effect is not a ScaledEffect or a LevelsEffect. If the features of a
 // KernelEffect need more than CSV.MaxBytes, the error is of kind ErrTooLarge.
 //
-// For a KernelEffect, WithEffects chooses inducing rows from the rows of the table. In these rows, the
-// mean of a column replaces a missing number. Each inducing row is the one that the earlier ones
-// explain least. The choice depends neither on the target nor on the order and the weights of the
-// rows. WithEffects takes no further row if the remainder of every row is at most 1e-10. The cost is
+// For a KernelEffect, WithEffects chooses inducing rows from the rows of the table, one after
+// another. In these rows, the mean of a column replaces a missing number. Each inducing row is the
+// row with the largest remainder: the part of its kernel that the earlier inducing rows do not
+// explain. WithEffects takes no further row if the remainder of every row is at most 1e-10. The
+// choice depends neither on the target nor on the order and the weights of the rows. The cost is
 // O(Nr²) for N rows and r inducing rows.
 func (t *Table) WithEffects(effects ...Effect) (*Table, error) {
 	if err := t.check(); err != nil {
@@ -82,7 +83,8 @@ func kernelEnd(columns []Column, j int) int {
 	return end
 }
 
-// induce sets the inducing rows of the KernelEffect of the columns from up to before end.
+// induce sets the inducing rows of the KernelEffect that is shared by the columns with the indices
+// from to end − 1.
 func (t *Table) induce(from, end int) error {
 	d, lead := end-from, t.Columns[from].Effect
 	columns, means, deviations := make([][]float64, d), make([]float64, d), make([]float64, d)

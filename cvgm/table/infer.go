@@ -15,7 +15,7 @@ type kinds struct {
 	t         *Table // receives the columns
 	at        []int  // the index in a record of each column of t
 	totalRows int    // the number of rows of the file, with those that were left out
-	// named maps the names of columns to the fields of csv that name them.
+	// namedBy maps the names of columns to the fields of csv that name them.
 	namedBy map[string]string
 	// points and commas count the columns whose numbers prove a decimal point or a decimal comma.
 	// unresolved lists the columns that can be read with either sign.
@@ -46,7 +46,8 @@ func (k *kinds) leaveOut(column, field, format string, args ...any) {
 	k.t.Notes[len(k.t.Notes)-1].LeftOut = true
 }
 
-// unlessMissing ends a note on texts of a feature that may mean a missing value.
+// unlessMissing returns the end of a note on texts in a column of features. These texts may denote
+// missing values.
 func (k *kinds) unlessMissing(column string) string {
 	const unless = ", unless such a text means a missing value in every column"
 	if k.csv.missingRule(column, isFeature) == MissingIsError {
@@ -78,9 +79,10 @@ const (
 )
 
 // rowNumbers adds a note on each column of numbers that may only number the rows. Such a column
-// holds different whole numbers. Either they ascend or descend over at most as many numbers as the
-// file has rows. Or there are more than fewLevels of them, in any order, and they are more than the
-// share uniqueShare of the whole numbers from the smallest to the largest.
+// holds different whole numbers of one of two kinds. The first kind ascends or descends, over a
+// range of at most as many numbers as the file has rows. The second kind is in any order; it has
+// more than fewLevels numbers, and these are more than the share uniqueShare of the whole numbers
+// in their range.
 func (k *kinds) rowNumbers() {
 	for j := range k.t.Columns {
 		c := &k.t.Columns[j]

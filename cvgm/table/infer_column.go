@@ -11,9 +11,9 @@ import (
 	"cvgm/qpdiff"
 )
 
-// feature adds column i of the file to the table. field is the field of the CSV that names the
-// column, or empty.
-func (k *kinds) feature(i int, field string) error {
+// addFeature adds column i of the file to the table. The parameter field is the field of the CSV
+// that names the column, or empty.
+func (k *kinds) addFeature(i int, field string) error {
 	name := k.text.header[i]
 	column := Column{Name: name, Missing: k.csv.missingRule(name, isFeature)}
 	present, numbers := k.text.countNumbers(i)
@@ -33,7 +33,7 @@ func (k *kinds) feature(i int, field string) error {
 		k.add(i, column)
 		return nil
 	case numbers && field == "":
-		switch k.digits(i) {
+		switch k.kindOfDigits(i) {
 		case plainDigits:
 			k.add(i, column)
 			return nil
@@ -49,7 +49,7 @@ func (k *kinds) feature(i int, field string) error {
 		if field != "CSV.Numeric" && mostlyNumbers(levels) && k.levelsRecur(i, levels) {
 			k.addDoubt(name, "CSV.MissingTexts", "Column %q has few numbers and the texts %q in many rows: all of them are levels%s.",
 				name, firstOf(slices.DeleteFunc(slices.Clone(levels), numberLike)), k.unlessMissing(name))
-		} else if number, err := k.number(i, levels, field == "CSV.Numeric"); err != nil {
+		} else if number, err := k.numberFormat(i, levels, field == "CSV.Numeric"); err != nil {
 			return err
 		} else if number != nil {
 			column.Number = number
@@ -58,7 +58,7 @@ func (k *kinds) feature(i int, field string) error {
 		}
 	}
 	column.Kind, column.Levels = Categorical, levels
-	if field != "CSV.Categorical" && !k.group(i, &column, present) {
+	if field != "CSV.Categorical" && !k.joinLevels(i, &column, present) {
 		return nil
 	}
 	column.MissingLevel = present < len(k.text.records) // missing values remain only with MissingIsMean
@@ -79,7 +79,7 @@ func (k *kinds) levelsRecur(i int, levels []string) bool {
 	if len(levels) > fewLevels {
 		return false
 	}
-	rows, texts := k.rows(i, levels), 0
+	rows, texts := k.countRows(i, levels), 0
 	for _, level := range levels {
 		if _, plain := number(level); plain {
 			continue
@@ -92,9 +92,10 @@ func (k *kinds) levelsRecur(i int, levels []string) bool {
 	return texts > 0
 }
 
-// group joins levels of column i that differ by the case of letters alone, and the rare levels. It
-// returns false if the column is not a feature, because it is an identifier or has only rare levels.
-func (k *kinds) group(i int, column *Column, present int) bool {
+// joinLevels joins levels of column i that differ by the case of letters alone, and joins the rare
+// levels. It returns false if the column is not a feature, because it is an identifier or has only
+// rare levels.
+func (k *kinds) joinLevels(i int, column *Column, present int) bool {
 	all := len(column.Levels)
 	if all == present || float64(all) > uniqueShare*float64(present) {
 		k.leaveOut(column.Name, "CSV.Categorical", "Column %q has %d different texts in %d rows and is left out as an identifier.", column.Name, all, present)
@@ -107,7 +108,7 @@ func (k *kinds) group(i int, column *Column, present int) bool {
 	if all <= fewLevels {
 		return true
 	}
-	rows := k.rows(i, column.Levels)
+	rows := k.countRows(i, column.Levels)
 	column.Levels = slices.DeleteFunc(column.Levels, func(level string) bool { return rows[level] < leastRows })
 	switch kept := len(column.Levels); {
 	case kept == 0:
@@ -120,10 +121,10 @@ func (k *kinds) group(i int, column *Column, present int) bool {
 	return true
 }
 
-// joinTexts joins texts of column i with the same key. It takes the text with the most rows for all
-// of them, and of several such texts the first in sorted order. It writes this text into the
-// records. It returns the remaining texts, sorted, and examples of joined texts. These are empty if
-// no two texts have the same key.
+// joinTexts replaces texts of column i that have the same key by one of them: the text with the
+// most rows, or the first in sorted order if several have the most. It changes the records. It
+// returns the remaining texts, sorted, and examples of replaced texts, or no examples if all keys
+// differ.
 func (k *kinds) joinTexts(i int, texts []string, key func(string) string) (kept []string, examples joinedTexts) {
 	keys := make(map[string]bool, len(texts))
 	for _, text := range texts {
@@ -154,8 +155,8 @@ func (k *kinds) joinTexts(i int, texts []string, key func(string) string) (kept 
 	return slices.Sorted(maps.Values(of)), examples
 }
 
-// foldKey returns the same text for two texts if these differ by the case of letters alone, as
-// strings.EqualFold compares them.
+// foldKey returns a key that is equal for two texts if they differ by the case of letters alone, as
+// in strings.EqualFold.
 func foldKey(text string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -180,8 +181,9 @@ type joinedTexts []string
 
 func (j joinedTexts) String() string { return strings.Join(firstOf(j), ", ") }
 
-// rows returns the number of rows of each level of column i, up to leastRows.
-func (k *kinds) rows(i int, levels []string) map[string]int {
+// countRows returns the number of rows of each level of column i. It does not count beyond
+// leastRows.
+func (k *kinds) countRows(i int, levels []string) map[string]int {
 	rows := make(map[string]int, len(levels))
 	for _, level := range levels {
 		rows[level] = 0

@@ -40,14 +40,14 @@ func (k *kinds) addDateColumns(i int, levels []string, number bool) (bool, error
 		note(name, "CSV.Dates", "Column %q holds dates such as %q, which may begin with the day or the month: they are read as %q, not as %q.", name, levels[0], layout, layouts[otherForm])
 	}
 	if strings.Contains(layout, "06") && !strings.Contains(layout, "2006") {
-		k.twoDigits(name, layout, levels)
+		k.noteTwoDigits(name, layout, levels)
 	}
 	return true, k.addDates(i, layout)
 }
 
-// twoDigits adds a note on a column of dates with years of two digits. A year after plannedYear is
-// probably from the century before.
-func (k *kinds) twoDigits(name, layout string, levels []string) {
+// noteTwoDigits adds a note on a column of dates with years of two digits. A year after plannedYear
+// probably belongs to the previous century.
+func (k *kinds) noteTwoDigits(name, layout string, levels []string) {
 	const plannedYear = 2040
 	var years []int
 	for _, level := range levels {
@@ -61,10 +61,10 @@ func (k *kinds) twoDigits(name, layout string, levels []string) {
 	note(name, "CSV.Ignore", "Column %q holds years of two digits, which are read as 1969 to 2068, here from %d to %d: other years need four digits in the file.", name, first, last)
 }
 
-// monthFirst reports whether the month precedes the day in the dates of the other columns of the
-// file. The column skipped is left out. The result monthLeads is set if a column has its month
-// first. The result proven is set if at least one column shows the order, and all columns that show
-// it agree.
+// monthFirst reports whether the month precedes the day in the dates of the columns of the file,
+// without the column skipped. The result monthLeads is true if some column has its month first. The
+// result proven is true if some columns show the order of day and month, and all of these have the
+// same order.
 func (k *kinds) monthFirst(skipped int) (monthLeads, proven bool) {
 	var with, without int
 	for i := range k.text.header {

@@ -13,10 +13,10 @@ import (
 	"cvgm/qpdiff"
 )
 
-// number returns the format of the numbers in column i. It returns nil for plain decimal numbers
-// and for other texts. It returns an error if most texts, but not all, are numbers. If required is
-// set, a column without numbers is also an error.
-func (k *kinds) number(i int, levels []string, required bool) (*Number, error) {
+// numberFormat returns the format of the numbers in column i. It returns nil if the numbers are
+// plain decimal numbers, or if the column does not hold numbers. It returns an error if most texts,
+// but not all, are numbers. If required is set, a column without numbers is also an error.
+func (k *kinds) numberFormat(i int, levels []string, required bool) (*Number, error) {
 	c := newCensus()
 	for _, level := range levels {
 		if !c.add(level) {
@@ -159,9 +159,9 @@ const (
 	firstYear, lastYear = 1900, 2100
 )
 
-// digits returns the kind of column i, whose fields are numbers. Only columns of digits alone have
-// other kinds than plainDigits. It adds a note if the kind may be another one.
-func (k *kinds) digits(i int) digitKind {
+// kindOfDigits returns the kind of column i, whose fields are numbers. It is plainDigits unless all
+// fields consist of digits alone. If another kind is also possible, kindOfDigits adds a note.
+func (k *kinds) kindOfDigits(i int) digitKind {
 	var present, dates int
 	inexact := false
 	var lengths map[int]int   // the number of fields of each length
@@ -195,12 +195,12 @@ func (k *kinds) digits(i int) digitKind {
 	}
 	switch {
 	case inexact:
-		return k.inexact(i)
+		return k.kindOfInexact(i)
 	case len(padded) > 0:
 		example := padded[slices.Min(slices.Collect(maps.Keys(padded)))]
 		k.addDoubt(name, "CSV.Categorical", "Column %q holds numbers with leading zeros, such as %q: they are read as numbers, without the zeros.", name, strings.Clone(example))
 	case 2*dates > present:
-		return k.digitDates(i, dates, present)
+		return k.kindOfDates(i, dates, present)
 	}
 	return plainDigits
 }
@@ -224,9 +224,9 @@ func exact(field string) bool {
 	return strconv.FormatFloat(v, 'f', 0, 64) == strings.TrimLeft(field, "0")
 }
 
-// inexact returns the kind of column i, which holds whole numbers that a float64 does not hold
-// exactly. They are texts if two of them have the same float64.
-func (k *kinds) inexact(i int) digitKind {
+// kindOfInexact returns the kind of column i, whose whole numbers do not all have an exact float64.
+// They are texts if two of them are rounded to the same float64.
+func (k *kinds) kindOfInexact(i int) digitKind {
 	name, levels := k.text.header[i], k.text.levels(i)
 	numbers := map[float64]bool{}
 	for _, level := range levels {
@@ -241,10 +241,11 @@ func (k *kinds) inexact(i int) digitKind {
 	return plainDigits
 }
 
-// digitDates returns the kind of column i, which holds whole numbers. The arguments dateCount and
-// valueCount are the numbers of fields that are dates, and that have a value. The column has dates
-// if all fields are dates and at least leastRows of them differ.
-func (k *kinds) digitDates(i, dateCount, valueCount int) digitKind {
+// kindOfDates returns the kind of column i, whose fields are whole numbers or missing. The
+// parameter valueCount is the number of fields with a number, and dateCount is the number of fields
+// with a date. The column holds dates if all its numbers are dates and at least leastRows of them
+// differ.
+func (k *kinds) kindOfDates(i, dateCount, valueCount int) digitKind {
 	name, levels := k.text.header[i], k.text.levels(i)
 	example := levels[slices.IndexFunc(levels, digitDate)]
 	if dateCount == valueCount && len(levels) >= leastRows {

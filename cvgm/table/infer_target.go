@@ -33,7 +33,7 @@ func (k *kinds) target() error {
 	}
 	classes := text.levels(i)
 	if !given {
-		number, err := k.number(i, classes, number)
+		number, err := k.numberFormat(i, classes, number)
 		if err != nil {
 			return err
 		}
@@ -45,11 +45,12 @@ func (k *kinds) target() error {
 	if !levels {
 		classes = k.joinSpellings(i, classes, numbers)
 	}
-	return k.classes(i, classes)
+	return k.setClasses(i, classes)
 }
 
-// classes sets the classes of the table, from the different texts of the target, column i.
-func (k *kinds) classes(i int, classes []string) error {
+// setClasses sets the classes of the table. The parameter classes holds the different texts of the
+// target, which is column i.
+func (k *kinds) setClasses(i int, classes []string) error {
 	c, text := k.csv, k.text
 	switch n := len(classes); {
 	case n == 1:
@@ -73,9 +74,9 @@ func (k *kinds) classes(i int, classes []string) error {
 	return nil
 }
 
-// classIndex returns the index of the class that a field denotes, or −1. An equal text comes first.
-// If ignoreCase is set, a text that differs by the case of letters alone also denotes the class. If
-// there are two classes, so does another text of the same number, as 1.0 of 1.
+// classIndex returns the index of the class that a field denotes, or −1. A field denotes the class
+// with the same text. If ignoreCase is set, the case of letters may differ. Otherwise, if there are
+// two classes, the field may be another text of the same number: 1.0 denotes the class 1.
 func (t *Table) classIndex(classes []string, field string) int {
 	if at := slices.Index(classes, field); at >= 0 {
 		return at
@@ -90,9 +91,10 @@ func (t *Table) classIndex(classes []string, field string) int {
 	return slices.IndexFunc(classes, func(class string) bool { w, ok := number(class); return ok && v == w })
 }
 
-// joinSpellings joins classes that differ only in how they are written: in the case of letters, or,
-// if all classes are numbers, in the text of one number. It writes the class into the records, and
-// returns the classes in sorted order, without regard to the case of letters if it joined some.
+// joinSpellings joins classes that differ only in the case of letters or, if all classes are
+// numbers, classes with the same number. It writes the joined classes into the records. It returns
+// the classes in sorted order. If it joined classes by the case of letters, the order ignores the
+// case.
 func (k *kinds) joinSpellings(i int, classes []string, numbers bool) []string {
 	key := foldKey
 	if numbers {

@@ -20,8 +20,8 @@ type Note struct {
 
 func (n Note) String() string { return n.Text + " " + n.Field + " overrules it." }
 
-// firstOf returns the first few texts of a list, all of them short, and the number of further texts,
-// for an error.
+// firstOf returns the first few texts of a list, shortened for a message. If the list has more
+// texts, firstOf appends a text with their number.
 func firstOf(texts []string) (first []string) {
 	const most = 8
 	for _, text := range texts[:min(most, len(texts))] {

@@ -208,8 +208,9 @@ func (n *Number) caseMatters() bool {
 	return false
 }
 
-// measures holds maps of units to sizes, one map for each measure. Words are in the singular. Other
-// cases of the letters denote the same unit, unless they are a unit as well.
+// measures holds a map for each measure, from its units to their sizes. Words are in the singular.
+// A text that differs from a unit by the case of letters alone denotes this unit, unless the text
+// is a unit itself.
 var measures = []map[string]float64{
 	{"mg": 1e-3, "g": 1, "kg": 1e3, "kgs": 1e3, "t": 1e6, "Mg": 1e6, "oz": 28.349523125, "lb": 453.59237, "lbs": 453.59237},
 	{"mm": 1, "cm": 10, "m": 1e3, "km": 1e6, "in": 25.4, "ft": 304.8, "mi": 1609344},
@@ -227,9 +228,9 @@ var measures = []map[string]float64{
 	{"%": 1, "‰": .1},
 }
 
-// sizeIn returns the size of a unit in another unit, and whether both have the same measure. Units
-// that differ by the case of letters alone are one unit, unless both are units of their own, as mg
-// and Mg are.
+// sizeIn returns the size of a unit in another unit, and whether both have the same measure. Two
+// texts that differ by the case of letters alone are the same unit, unless both are known units,
+// such as mg and Mg.
 func sizeIn(unit, otherUnit string) (float64, bool) {
 	if size, ok := portable.Magnitudes[unit]; ok && otherUnit == "" {
 		return size, true
@@ -262,7 +263,7 @@ func isKnownUnit(unit string) bool {
 }
 
 // spelling returns the known unit that differs from a text by the case of letters alone. It returns
-// the text itself if this is a known unit, or if none or several known units differ so.
+// the text itself if the text is a known unit, or if there is not exactly one such unit.
 func spelling(unit string) string {
 	if isKnownUnit(unit) {
 		return unit

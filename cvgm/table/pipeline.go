@@ -79,8 +79,8 @@ func checkFeatures(features int, m *cvgm.Model) error {
 // Read reads the rows of a CSV for predictions. The CSV must have the columns of the model, in any
 // order. It may have the target's column. Read ignores all other columns. Read treats numbers,
 // levels and missing values as the model's table does. There is one exception: a missing value in a
-// column with MissingDropsRow is an error, because each record must give one row. Notes of the
-// table list the columns of units in which numbers lack a unit.
+// column with MissingDropsRow is an error, because each record must give one row. If the numbers of
+// a column have a unit, and the unit is lacking in some rows, a note of the table names the column.
 //
 // Read returns the errors of [CSV.Read]. The bound MaxBytes is the bound in the CSV of the model's
 // table, or the default if the pipeline was read from JSON.
@@ -123,7 +123,7 @@ func (p *Pipeline) readClasses(r io.Reader, classes []string, otherClass string)
 	if err := t.readColumns(text, at); err != nil {
 		return nil, err
 	}
-	t.noteBare(text.records, at)
+	t.noteLackingUnits(text.records, at)
 	if i, ok := text.at[p.Target]; ok {
 		if err := t.readTarget(text, i); err != nil {
 			return nil, err
@@ -132,9 +132,9 @@ func (p *Pipeline) readClasses(r io.Reader, classes []string, otherClass string)
 	return t, nil
 }
 
-// noteBare adds a note on each column of units in which numbers lack the unit. Column j of the table
-// is made from the fields origin[j] of the records.
-func (t *Table) noteBare(records [][]string, origin []int) {
+// noteLackingUnits adds a note on each column whose numbers have a unit, if the unit is lacking in
+// some rows. Column j of the table is made from the fields origin[j] of the records.
+func (t *Table) noteLackingUnits(records [][]string, origin []int) {
 	for j, i := range origin {
 		c, count := &t.Columns[j], newCensus()
 		if c.Number == nil || c.Number.Unit == "" {
@@ -180,7 +180,7 @@ func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 		}
 		t.x.Set(0, j, v)
 	}
-	t.noteBare([][]string{record}, origin)
+	t.noteLackingUnits([][]string{record}, origin)
 	return t, nil
 }
 

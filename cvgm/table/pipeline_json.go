@@ -92,11 +92,11 @@ const (
 	plainVersion    = 2 // also without effects, intervals, log_mean and degrees_of_freedom
 )
 
-// pipelineKeys describes the JSON objects of a pipeline in a version of the format. For each
-// object, it lists the keys. The value of a key is true if the key is required. The object "model"
-// is checked when the model is read. Version 1 has no formats of columns. Version 2 has no effects
-// and no intervals. Version 3 has no rules for the case of letters and for numbers without a unit.
-// Version 4 has no kernel effects.
+// pipelineKeys returns the keys of each JSON object of a pipeline, in a version of the format. The
+// value of a key is true if the key is required. The object "model" is checked when the model is
+// read. Version 1 has no formats of columns. Version 2 has no effects and no intervals. Version 3
+// has no rules for the case of letters and for numbers without a unit. Version 4 has no kernel
+// effects.
 func pipelineKeys(version string) map[string]map[string]bool {
 	keys := map[string]map[string]bool{
 		"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
@@ -162,8 +162,8 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 	return strictjson.WithChecksum(out)
 }
 
-// version returns the lowest version of the format that has all parts of the pipeline. Earlier
-// versions of this package can read earlier versions of the format.
+// version returns the lowest version of the format that can represent the pipeline, so that earlier
+// versions of this package can read the JSON if possible.
 func (e *Encoder) version(m *cvgm.Model, intervals bool) int {
 	required := func(n *Number) bool { return n != nil && n.UnitRequired }
 	switch {
@@ -409,7 +409,8 @@ func (e *Encoder) writtenEffect(j int) *effectJSON {
 	return out
 }
 
-// read returns the effect of column c with its centre and deviation. It returns nil for nil.
+// read returns the effect of column c, with its centre and deviation. If the JSON has no effect,
+// all results are zero.
 func (in *effectJSON) read(c *Column) (f *Effect, centre, deviation float64, err error) {
 	if in == nil {
 		return nil, 0, 0, nil

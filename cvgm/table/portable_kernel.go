@@ -24,8 +24,8 @@ type kernelCode struct {
 	widths []float64 // the variable widths in code; nil: code does not use it
 }
 
-// codeOf returns the code of the kernel of a machine that has been checked. If the kernel is of
-// another package, it returns the zero value.
+// codeOf returns the code of the kernel of a valid machine. If the kernel is of another package, it
+// returns the zero value.
 func codeOf(m *kernel.Model) kernelCode {
 	p := m.Params
 	if len(m.Coef) == 0 { // the machine has no parameters, and its kernel is never evaluated

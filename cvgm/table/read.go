@@ -56,7 +56,7 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 		weightsName: c.Weights, groupName: c.Group, droppedRows: all - len(text.records)}}
 	for i, name := range text.header {
 		if roles[i] == isFeature {
-			if err := k.feature(i, named[name]); err != nil {
+			if err := k.addFeature(i, named[name]); err != nil {
 				return nil, err
 			}
 		}

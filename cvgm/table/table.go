@@ -32,9 +32,9 @@ type Table struct {
 	// TargetNumber describes how the numbers of the target are written. Nil: as plain decimal
 	// numbers.
 	TargetNumber *Number
-	// Notes holds the choices that CSV.Read, Pipeline.Read or Pipeline.Record made for columns whose
-	// texts allow several readings. For rows of a prediction, Field is a field of the training
-	// table's CSV.
+	// Notes holds the choices that CSV.Read, Pipeline.Read or Pipeline.Record made for columns
+	// whose texts allow several readings. In notes of Pipeline.Read and Pipeline.Record, Field is a
+	// field of the CSV of the training table.
 	Notes []Note
 	// Weights holds the weight of each row. Weights is nil without CSV.Weights.
 	Weights []float64

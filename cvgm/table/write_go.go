@@ -48,15 +48,15 @@ func (p *Pipeline) WriteGo(w io.Writer, pkg string) error {
 		return err
 	}
 	f := goFile{target: p.Target, classes: p.Classes}
-	f.model(m, kernel)
+	f.addModel(m, kernel)
 	switch {
 	case p.Model.LogMean:
-		f.functions("Decision", fmt.Sprintf("the logarithm of the prediction of %q", p.Target))
+		f.addFunctions("Decision", fmt.Sprintf("the logarithm of the prediction of %q", p.Target))
 		f.text(logMeans)
 	case len(p.Classes) == 0:
-		f.functions("Predict", fmt.Sprintf("the prediction of %q", p.Target))
+		f.addFunctions("Predict", fmt.Sprintf("the prediction of %q", p.Target))
 	default:
-		f.functions("Decision", fmt.Sprintf("a number that is above 0 for the class %q, else for %q,", p.Classes[1], p.Classes[0]))
+		f.addFunctions("Decision", fmt.Sprintf("the decision between %q (above 0) and %q (otherwise)", p.Classes[1], p.Classes[0]))
 		f.text(twoClasses)
 		if p.Model.LogOdds {
 			f.text(twoProbabilities)
@@ -87,7 +87,7 @@ func (c *OneVsRest) WriteGo(w io.Writer, pkg string) error {
 		if err != nil {
 			return args.At(err, "OneVsRest.Pipelines[%d]", k)
 		}
-		f.model(m, kernel)
+		f.addModel(m, kernel)
 		odds = odds && p.Model.LogOdds
 	}
 	f.text(manyClasses)
@@ -115,14 +115,14 @@ type goFile struct {
 // text adds the code of functions.
 func (f *goFile) text(code string) { f.api.WriteString(code) }
 
-// functions adds the functions of one decision, with the given name. The last argument describes
-// the decision in the comments of these functions.
-func (f *goFile) functions(name, what string) {
+// addFunctions adds the functions for one decision to the file, with the given name. The parameter
+// what describes the decision in the comments of these functions.
+func (f *goFile) addFunctions(name, what string) {
 	f.text(strings.NewReplacer("NAME", name, "WHAT", what).Replace(oneDecision))
 }
 
-// model adds a model. k is the code of its kernel, if it has one.
-func (f *goFile) model(m portable.Model, k kernelCode) {
+// addModel adds a model to the file. k is the code of its kernel, if it has one.
+func (f *goFile) addModel(m portable.Model, k kernelCode) {
 	fmt.Fprintf(&f.data, "\t{\n\t\tColumns: columns%d,\n\t\tMean: %s,\n\t\tDeviation: %s,\n\t\tConstant: %s,\n", indexOf(&f.columns, m.Columns), literals(m.Mean), literals(m.Deviation), literal(m.Constant))
 	switch {
 	case m.Kernel == nil:
@@ -165,7 +165,7 @@ func (p *Pipeline) writeIntervals(f *goFile) error {
 		if err != nil {
 			return args.At(err, "Pipeline.Intervals.Folds[%d]", k)
 		}
-		f.model(m, kernel)
+		f.addModel(m, kernel)
 		fmt.Fprintf(&f.folds, "\t{\n\t\tAt: %s,\n\t\tSize: %s,\n\t\tScores: %s,\n\t\tBelow: %s,\n\t},\n", literals(own.At), literals(own.Size), literals(own.Scores), literals(own.Below))
 	}
 	f.folds.WriteString("}\n")

@@ -14,8 +14,8 @@ import (
 	"cvgm/cvgm/internal/portable"
 )
 
-// usedNames holds the names that some code contains. Names of fields and methods follow a point,
-// and are in the field selectors. All other names are in the field names.
+// usedNames holds the names that some code contains. Names after a point, such as the names of
+// fields and methods, are in selectors. All other names are in names.
 type usedNames struct{ names, selectors map[string]bool }
 
 // add adds the names in a node.
@@ -49,9 +49,8 @@ func (d *declaration) isUsedBy(u *usedNames) bool {
 	return slices.ContainsFunc(d.names, func(name string) bool { return u.names[name] })
 }
 
-// declarationOf returns the declaration d with its names. If d consists of imports, declarationOf
-// returns nil, and adds the paths of the imports to the map imports, whose keys are the names of
-// the imports.
+// declarationOf returns the declaration d with its names. For an import declaration it returns nil,
+// and adds the import paths to imports, with the names of the packages as keys.
 func declarationOf(d ast.Decl, imports map[string]string) *declaration {
 	out := &declaration{node: d}
 	switch d := d.(type) {
@@ -85,9 +84,8 @@ func declarationOf(d ast.Decl, imports map[string]string) *declaration {
 	return out
 }
 
-// portableCode returns the declarations in the files of package portable that written files may
-// contain. It also returns the import paths of these files, in a map whose keys are the names of
-// the imports.
+// portableCode returns the declarations of package portable from which written files take theirs.
+// It also returns the import paths of package portable, with the names of the packages as keys.
 func portableCode() (all []*declaration, imports map[string]string, err error) {
 	imports = map[string]string{}
 	files, err := portable.Source.ReadDir(".")
@@ -168,8 +166,8 @@ func appendNeeded(code *bytes.Buffer) (imports, exported map[string]bool, err er
 	return imports, exported, nil
 }
 
-// lowerNames returns code with a lower-case first letter in the given names. The name at the
-// beginning of a doc comment changes, too.
+// lowerNames returns code in which the given names begin with a lower-case letter, also at the
+// beginning of doc comments.
 func lowerNames(code []byte, exported map[string]bool) string {
 	var s scanner.Scanner
 	set := token.NewFileSet()

@@ -3,9 +3,9 @@ package table
 // The functions of written files.
 
 const oneDecision = `
-// NAME returns WHAT for a row, which is given by the names of its columns as the texts
-// that a CSV would hold. Other names are ignored. An error names the column that is missing, or
-// the field that has no value.
+// NAME returns WHAT for a row. The map row has the text of each column under the column's name, as
+// in a CSV. Other names are ignored. An error names the column that is missing, or the field that
+// has no value.
 func NAME(row map[string]string) (float64, error) {
 	values, err := Values(models[0].Columns, row)
 	if err != nil {
@@ -14,8 +14,8 @@ func NAME(row map[string]string) (float64, error) {
 	return NAMEValues(values)
 }
 
-// NAMEValues is NAME for the values of Columns: of a column of numbers its number, of
-// a column of levels the index of the row's level, and NaN for a missing value.
+// NAMEValues is NAME for a list of values, one for each of Columns: a number for a column of
+// numbers, the index of a level for a column of levels, and NaN for a missing value.
 func NAMEValues(values []float64) (float64, error) {
 	return models[0].Decision(values)
 }
@@ -67,9 +67,9 @@ func Probability(row map[string]string) (float64, error) {
 `
 
 const manyClasses = `
-// Decisions returns a number for each of Classes, the largest for the class of the row. The row is
-// given by the names of its columns as the texts that a CSV would hold. Other names are ignored. An
-// error names the column that is missing, or the field that has no value.
+// Decisions returns a number for each of Classes. It is largest for the predicted class of the row.
+// The map row has the text of each column under the column's name, as in a CSV. Other names are
+// ignored. An error names the column that is missing, or the field that has no value.
 func Decisions(row map[string]string) ([]float64, error) {
 	values, err := Values(models[0].Columns, row)
 	if err != nil {
@@ -78,8 +78,8 @@ func Decisions(row map[string]string) ([]float64, error) {
 	return DecisionsValues(values)
 }
 
-// DecisionsValues is Decisions for the values of Columns: of a column of numbers its number, of
-// a column of levels the index of the row's level, and NaN for a missing value.
+// DecisionsValues is Decisions for a list of values, one for each of Columns: a number for a column
+// of numbers, the index of a level for a column of levels, and NaN for a missing value.
 func DecisionsValues(values []float64) ([]float64, error) {
 	decisions := make([]float64, len(models))
 	for k := range models {
@@ -133,8 +133,8 @@ func Probabilities(row map[string]string) ([]float64, error) {
 `
 
 const intervals = `
-// Interval returns the ends of the prediction interval of a row for a level from .5 to HIGHEST, such
-// as .8 of intervals that hold eight labels of ten.
+// Interval returns the ends of the prediction interval of a row. The level is between .5 and
+// HIGHEST; intervals with the level .8 contain eight labels of ten.
 func Interval(row map[string]string, level float64) (low, high float64, err error) {
 	values, err := Values(models[0].Columns, row)
 	if err != nil {
