@@ -128,7 +128,7 @@ func TestGradientOfKernels(t *testing.T) {
 	}
 }
 
-// Neither the units, the zeros and the signs of columns nor the order of the rows change a prediction.
+// Predictions do not depend on the units, zeros and signs of columns, nor on the order of the rows.
 // This also holds if few rows are inducing rows.
 func TestUnitsOfKernels(t *testing.T) {
 	const tol = 1e-6 // for rounding errors, which the shifts magnify by up to 1e4 and the last features by up to 1e5

@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// mgcvTol is the largest difference from mgcv, for a prediction and for degrees of freedom. The
+// mgcvTol is the largest accepted difference from mgcv, for predictions and degrees of freedom. The
 // iterations of mgcv end at this tolerance.
 const mgcvTol = 1e-7
 

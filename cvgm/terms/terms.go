@@ -30,8 +30,8 @@ type Term struct {
 	Columns []string
 	// Kind is the effect of each column.
 	Kind table.EffectKind
-	// Bases, Low and High set the [table.Effect] of a smooth term, and Bases and Length the effect of
-	// a kernel.
+	// Bases, Low, High and Length have the meanings of the same fields of [table.Effect]. A smooth
+	// term uses Bases, Low and High, and a kernel uses Bases and Length.
 	Bases     int
 	Low, High float64
 	Length    float64
