@@ -23,17 +23,17 @@ type footprint struct {
 	ownBytes float64 // of the CV without its splits
 	splits   float64 // of the fits of the splits, with their learners
 	model    float64 // of Final, and of a prediction of all rows with the model of Final
-	// The remaining memory is divided among learners. The field fits is the number of these
-	// learners. The part of a learner is proportional to its number of rows with a weight above 0.
-	// The field rows is the sum of these numbers over the learners.
-	fits, rows float64
+	// The memory that Config.MaxBytes leaves free is divided among numLearners learners, in
+	// proportion to their numbers of rows with a weight above 0. The sum of these numbers is
+	// totalRows.
+	numLearners, totalRows float64
 }
 
-// The method share adds one learner with the given number of rows to the learners that share the
-// memory.
-func (n *footprint) share(rows float64) {
-	n.fits++
-	n.rows += rows
+// addLearner counts one more learner, with the given number of rows, among the learners that share
+// the free memory.
+func (n *footprint) addLearner(rows float64) {
+	n.numLearners++
+	n.totalRows += rows
 }
 
 // total returns the largest number of bytes that New, evaluations and Final hold.
@@ -46,8 +46,8 @@ func (c *Config) maxAllowed() int64 { return memory.Bound(cmp.Or(c.MaxBytes, c.D
 // includes the copies of the rows of X for each split, or the features of these rows that a
 // [StoredPreparer] stores. It also includes the Bytes of learners that are [learn.SizedLearner]s,
 // and the output of Features. It does not include X itself, the additional memory of DataGradient,
-// or the memory that your Preparer or FeatureMap holds besides its output. For a Config without
-// Data.X or Learner, Bytes returns 0. It calls Learner and Dims once each.
+// or the memory that your Preparer or FeatureMap holds besides its output. Bytes calls Learner and
+// Dims once each. For a Config without Data.X or Learner, it returns 0.
 func (c Config) Bytes() int64 {
 	if x, ok := c.Data.X.(*mat.Dense); c.Data.X == nil || ok && x == nil || c.Learner == nil {
 		return 0
@@ -60,8 +60,8 @@ func (c Config) Bytes() int64 {
 	return c.countCV(learner, c.width(), newLeaveOneOut(&c, learner)).total()
 }
 
-// wholeLearner returns the parameter learner if the learners of the splits can leave rows out of
-// this learner. It then serves as the learner of all examples. Otherwise wholeLearner returns nil.
+// wholeLearner returns the learner as a [learn.SubsetLearner] if it can hold all examples, so that
+// the learner of each split only leaves out rows. Otherwise it returns nil.
 func (c *Config) wholeLearner(learner learn.Learner) learn.SubsetLearner {
 	if l, ok := learner.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil && !c.views(learner) {
 		return l
@@ -69,8 +69,8 @@ func (c *Config) wholeLearner(learner learn.Learner) learn.SubsetLearner {
 	return nil
 }
 
-// countCV counts the memory of a CV with m features. If atOnce is nil, each split has its own fit.
-// Otherwise atOnce evaluates all splits.
+// countCV counts the memory of a CV with m features. If atOnce is not nil, it evaluates all splits,
+// and no split has a fit of its own.
 func (c *Config) countCV(learner learn.Learner, m int, atOnce *leaveOneOut) footprint {
 	rows, raw := c.Data.X.Dims()
 	weighted := c.Data.Weights != nil
@@ -105,11 +105,11 @@ func (c *Config) countCV(learner learn.Learner, m int, atOnce *leaveOneOut) foot
 	if whole || atOnce != nil {
 		one := size(rows)
 		if atOnce != nil {
-			one = atOnce.addFits(one)
+			one = atOnce.withFolds(one)
 			entries += atOnce.entries(c)
 		}
 		number.ownBytes += learnerBytes(learner, one)
-		number.share(n)
+		number.addLearner(n)
 		entries += 6*n + float64(params)
 	}
 	number.ownBytes += word * entries
@@ -139,7 +139,7 @@ func (c *Config) countCV(learner learn.Learner, m int, atOnce *leaveOneOut) foot
 		fit.Predicted = len(s.Val)
 		number.splits += splitBytes + word*ofSplit + learnerBytes(learner, fit)
 		largest = max(largest, t)
-		number.share(t)
+		number.addLearner(t)
 	}
 	number.model = word*(5*n+vectors) + learnerBytes(learner, size(rows)) + c.preparedBytes(n, m)
 	if !viewed {
@@ -148,12 +148,12 @@ func (c *Config) countCV(learner learn.Learner, m int, atOnce *leaveOneOut) foot
 	if c.Prepare != nil { // the rows of X to which Prepare is fitted, for one split at a time
 		number.model += word * max(n, largest) * float64(raw)
 	}
-	number.share(n)
+	number.addLearner(n)
 	return number
 }
 
-// viewSize returns the size of all rows with m features, for learners that read the rows in
-// place. Its numbers are upper bounds.
+// viewSize returns the size of the data for a learner that reads all rows in place, with m
+// features. The numbers in the size are upper bounds.
 func (c *Config) viewSize(m int) learn.Size {
 	rows, _ := c.Data.X.Dims()
 	s := learn.Size{Rows: rows, Features: m, Sparse: true}

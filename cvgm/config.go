@@ -57,9 +57,8 @@ type Config struct {
 	// Prepare makes the features from the columns of Data.X. It is fitted to the training rows of
 	// each split and, by [CV.Final], to all rows. With Prepare, Data.X may hold NaN for missing
 	// values, and Features must be nil. If Data.X is a table with categories, use a
-	// [table.Encoder]. Its documentation explains the features that it makes from categories. If
-	// Prepare is a [StoredPreparer] with many features, the CV holds only the stored features. If
-	// Prepare is nil, the columns of Data.X are the features.
+	// [table.Encoder]. If Prepare is a [StoredPreparer] with many features, the CV holds only the
+	// stored features. If Prepare is nil, the columns of Data.X are the features.
 	Prepare Preparer
 	// Features maps the rows of Data.X to the learner's features. The parameters of the map come
 	// after the learner's hyperparameters in α. Nil: the features are Data.X.
@@ -67,11 +66,11 @@ type Config struct {
 	// Hyper, if not nil, holds the learner's hyperparameters constant. α then has only the feature
 	// map's parameters.
 	Hyper []float64
-	// Standardise maps every feature to (weighted) mean 0 and (population) standard deviation 1
-	// on each split's training rows. A feature may be constant on the training rows, up to
-	// rounding. Its deviation is then set to the largest number. The feature is then 0 for all
-	// rows, even for validation rows with another value. If the feature map has parameters, a
-	// constant feature is an error, because the CV loss jumps when a feature becomes constant.
+	// Standardise maps every feature to (weighted) mean 0 and (population) standard deviation 1 on
+	// each split's training rows. If a feature is constant on the training rows, up to rounding, it
+	// becomes 0 for all rows, even for validation rows with another value. If the feature map has
+	// parameters, a constant feature is an error, because the CV loss jumps when a feature becomes
+	// constant.
 	Standardise bool
 	Centring    Centring
 	// Generalised selects the result at kinks of the learner, the loss or the feature map, at which
@@ -82,13 +81,14 @@ type Config struct {
 	// Workers bounds the number of goroutines that share the splits. Zero: GOMAXPROCS. The results
 	// do not depend on Workers.
 	Workers int
-	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final:
-	// see [Config.Bytes]. If the CV needs more, New and DataGradient return an error of kind
-	// qpdiff.ErrTooLarge before they allocate. For splits that leave one example out, Eval
-	// returns this error if the splits have to be fitted one by one. If the CV needs less than
-	// MaxBytes, the learners may use the rest for working sets that grow. The rest is divided
-	// among the learners in proportion to their numbers of rows. The results do not depend on
-	// MaxBytes. Zero: Data.MaxBytes, or the default that [learn.Data] documents.
+	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final: see
+	// [Config.Bytes]. If the CV needs more, New and DataGradient return an error of kind
+	// qpdiff.ErrTooLarge before they allocate. If a learner that fits all splits together fails
+	// ([learn.FoldLearner], [learn.LeaveOneOutLearner]), Eval fits them one by one, and returns
+	// this error if this needs more memory. If the CV needs less than MaxBytes, the learners may
+	// use the rest for working sets that grow. Each learner gets a part that is proportional to its
+	// number of rows. The results do not depend on MaxBytes. Zero: Data.MaxBytes, or the default
+	// that [learn.Data] documents.
 	MaxBytes int64
 }
 
@@ -113,12 +113,12 @@ func (c *Config) width() int {
 func (c *Config) views(l learn.Learner) bool {
 	fixed := c.Centring == FixedLeastSquares && !c.Standardise
 	copies := c.Features != nil || fixed && (c.Prepare != nil || !c.Data.Sparse())
-	return !copies && sample.Views(l, c.Data, c.Prepare, c.leastCounting)
+	return !copies && sample.Views(l, c.Data, c.Prepare, c.minWeightedRows)
 }
 
-// leastCounting returns the number of training rows with a positive weight in the split with the
-// fewest such rows. Its cost is proportional to the number of training rows in all splits.
-func (c *Config) leastCounting() int {
+// minWeightedRows counts the training rows with a positive weight in each split, and returns the
+// smallest count. The cost is proportional to the number of training rows in all splits.
+func (c *Config) minWeightedRows() int {
 	least := len(c.Data.Y)
 	for _, s := range c.Splits {
 		counting := 0
@@ -142,8 +142,8 @@ func (c *Config) dense() *mat.Dense {
 	return x
 }
 
-// If Prepare changes nothing, withoutPlain returns a copy of c without Prepare, and Prepare itself.
-// Otherwise it returns c and nil.
+// withoutPlain returns c, or a copy of c without Prepare if Prepare changes nothing. In the second
+// case it also returns the removed Preparer, and otherwise nil.
 func (c Config) withoutPlain() (Config, Preparer) {
 	if x := c.dense(); x != nil && c.Features == nil && sample.Plain(c.Prepare, x) {
 		plain := c.Prepare

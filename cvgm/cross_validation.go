@@ -159,8 +159,8 @@ func (cv *CV) checkMap(ncols int) error {
 		return err
 	}
 	if fixed {
-		// On standardised features, both ways have the same result. MeanCentring stays exact if
-		// features are almost linearly dependent.
+		// On standardised features, FixedLeastSquares and MeanCentring have the same result.
+		// MeanCentring stays exact if features are almost linearly dependent.
 		c.Centring = MeanCentring
 	}
 	return nil
@@ -371,9 +371,9 @@ func setContext(ctx context.Context, l learn.Learner) {
 	}
 }
 
-// loadForEval loads the data of split f into the learner of f, if that is necessary. It is
-// necessary if the features depend on α, or if f is not loaded yet. With cv.fullLearner, the
-// learner of f takes its data from there at each evaluation.
+// loadForEval loads the data of split f into its learner, if the features depend on α or f is not
+// loaded yet. If there is a cv.fullLearner, the learner of f takes its data from the fullLearner at
+// each evaluation.
 func (cv *CV) loadForEval(f *splitFit) error {
 	err := cv.evalState.ctx.Err()
 	switch {
@@ -425,8 +425,8 @@ func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 // result returns the result of the last evaluation.
 func (f *splitFit) result() splitResult { return splitResult{f.loss, f.metKink || f.grad.Generalised} }
 
-// clearGradient sets the split's gradient to zero, before terms are added to it. The part of the
-// hyperparameters is already zero: all splits have it in common storage.
+// clearGradient sets the cotangents of the split's features to zero, before terms are added to
+// them. The gradient in the hyperparameters is already zero, because the caller clears cv.dhyper.
 func (f *splitFit) clearGradient() {
 	f.grad.Generalised = false
 	if f.grad.X != nil {
@@ -435,7 +435,8 @@ func (f *splitFit) clearGradient() {
 	}
 }
 
-// endGradient completes a gradient of the split. The caller gives the error of the learner's VJP.
+// endGradient completes a gradient of the split. The parameter err is the error of the learner's
+// VJP.
 func (f *splitFit) endGradient(c *Config, err error) error {
 	if err != nil {
 		return f.withoutKinks(c, err)

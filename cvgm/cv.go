@@ -24,8 +24,9 @@ type CV struct {
 	features      int // m, the number of features that the learner receives
 	hyper         int
 	fits          []splitFit
-	// The gradients of all splits in the hyperparameters are the fields grad.Hyper of the fits. They are
-	// next to each other here, as are the results. Their sums therefore need not read the fits again.
+	// dhyper holds the gradient of each split in the hyperparameters, one after the other; the
+	// grad.Hyper of each fit is a part of dhyper. Sums over the splits read dhyper and results, and
+	// need not read the fits again.
 	dhyper       []float64
 	results      []splitResult
 	x            *mat.Dense  // Data.X, the rows that the splits take; nil if it is sparse
@@ -35,12 +36,13 @@ type CV struct {
 	// [learn.SubsetLearner]s and the features are unchanged.
 	fullLearner learn.SubsetLearner
 	fullTheta   []float64
-	// If each split leaves one example out, loo evaluates all splits at once. The fit of a single
-	// split is then prepared only when it is first needed. In all other cases loo is nil.
+	// loo evaluates all splits at once, for example if each split leaves one example out. The fit
+	// of a single split is then prepared only when it is first needed. If loo is nil, each split is
+	// fitted by itself.
 	loo *leaveOneOut
-	// The last gradient stores its cotangents of the N×m features here. An example's features have an
-	// effect as a training row (asTraining) and as a validation row (asValidation). The field
-	// totalCotangent is the sum of the two. All three are nil without a feature map.
+	// These matrices hold the cotangents of the N×m features at the last gradient. The features of
+	// an example have an effect as a training row (asTraining) and as a validation row
+	// (asValidation). totalCotangent is the sum of both. All three are nil without a feature map.
 	asTraining, asValidation, totalCotangent *mat.Dense
 	isGeneralised                            bool // see Generalised
 	hasPredictions                           bool // the fits hold the predictions of an evaluation

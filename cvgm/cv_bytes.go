@@ -11,24 +11,24 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// share returns the MaxBytes of the learner l for data of size s. It is the Bytes of l, plus a part
-// of the memory that remains, for storage that grows during fits.
+// share returns the MaxBytes for a learner l that loads data of size s. It is the Bytes of l plus a
+// part of the free memory, which l may use for storage that grows during fits.
 func (cv *CV) share(l learn.Learner, s learn.Size) int64 {
 	bound := cv.c.maxAllowed()
 	if bound == memory.Unbounded {
 		return bound
 	}
-	rest := float64(bound-cv.count.total()) * float64(s.Counting) / cv.count.rows
+	rest := float64(bound-cv.count.total()) * float64(s.Counting) / cv.count.totalRows
 	return max(1, memory.Bytes(learnerBytes(l, s)+max(0, rest)))
 }
 
-// ofShare changes the error of a learner whose MaxBytes is too small. It adds to the message that
-// this MaxBytes is a part of Config.MaxBytes.
+// ofShare extends the error of a learner whose MaxBytes is too small. The message then mentions
+// that this MaxBytes is only a part of Config.MaxBytes.
 func (cv *CV) ofShare(err error) error {
 	if !errors.Is(err, qpdiff.ErrTooLarge) {
 		return err
 	}
-	return fmt.Errorf("%w (its MaxBytes is what Config.MaxBytes, %d, leaves to it as one of %.0f learners)", err, cv.c.maxAllowed(), cv.count.fits)
+	return fmt.Errorf("%w (its MaxBytes is what Config.MaxBytes, %d, leaves to it as one of %.0f learners)", err, cv.c.maxAllowed(), cv.count.numLearners)
 }
 
 // prepare allocates the storage of f. The caller has counted the memory of f.
@@ -54,14 +54,14 @@ func (cv *CV) allExamples(x *mat.Dense, l learn.Learner) learn.Data {
 	size := d.Size()
 	size.Features = cv.features
 	if cv.loo != nil {
-		size = cv.loo.addFits(size)
+		size = cv.loo.withFolds(size)
 	}
 	d.MaxBytes = cv.share(l, size)
 	return d
 }
 
-// countSplits counts the memory for fitting each split by itself. It is called at most once, when
-// the splits can no longer be evaluated together and have to be fitted one by one.
+// countSplits counts the memory for fitting each split by itself, if cv.loo evaluates all splits
+// otherwise. Only the first call changes the count.
 func (cv *CV) countSplits() error {
 	if cv.loo == nil || cv.loo.fittedSingly {
 		return nil

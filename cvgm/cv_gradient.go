@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// gradientOfSplits adds the gradients of the k splits and divides the hyperparameters' part by k.
-// It sets the hyperparameters' part of grad and the cotangents of the features.
+// gradientOfSplits sets the hyperparameters' part of grad to the mean of the gradients of the k
+// splits. It also gathers the cotangents of the features.
 func (cv *CV) gradientOfSplits(grad []float64, k float64) {
 	clear(grad)
 	dhyper, _ := cv.unpack(grad, nil)
@@ -25,8 +25,8 @@ func (cv *CV) gradientOfSplits(grad []float64, k float64) {
 	}
 }
 
-// gradientAtOnce does the work of gradientOfSplits with cv.loo. It returns false if cv.loo has no
-// derivative.
+// gradientAtOnce does the work of gradientOfSplits with cv.loo. It returns false if cv.loo cannot
+// compute the derivative.
 func (cv *CV) gradientAtOnce(grad []float64) bool {
 	clear(grad)
 	dhyper, _ := cv.unpack(grad, nil)

@@ -12,13 +12,15 @@ import (
 )
 
 // leaveOneOut evaluates all splits of a cross-validation at once. Each split must train on exactly
-// the examples on which it does not validate, and Config.Prepare must be nil or fixed. If the
-// features or labels are normalised, the learner must be a learn.NormalFoldLearner.
+// the examples on which it does not validate. Config.Prepare must be nil, or a [FixedPreparer]
+// whose features are fixed. If the features or labels are normalised, the learner must be a
+// learn.NormalFoldLearner.
 type leaveOneOut struct {
 	learner learn.Learner
 	splits  allSplits
 	folds   [][]int // the validation rows of the splits; nil if each split has one
-	// The validation rows of fit are the validation rows of all splits, one split after the other.
+	// fit is a splitFit whose validation rows are the validation rows of all splits, one split
+	// after the other.
 	fit          splitFit
 	features     *mat.Dense
 	fittedSingly bool // the splits have also been fitted one by one, and their memory is counted
@@ -99,9 +101,9 @@ func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 	return a
 }
 
-// sameInAllSplits reports whether the features of a row are the same in all splits. The features in
-// scaledFeatures are an exception: each split normalises them with the statistics of its training
-// rows.
+// sameInAllSplits reports whether each row has the same features in all splits. The features in
+// scaledFeatures need not be the same: each split normalises them with the statistics of its
+// training rows.
 func (c *Config) sameInAllSplits() (scaledFeatures []bool, fixed bool) {
 	if c.Prepare == nil {
 		return nil, true
@@ -198,8 +200,8 @@ func (a *leaveOneOut) loadDeviations(c *Config, x *mat.Dense) error {
 	return nil
 }
 
-// addFolds makes the splits folds. It returns false if all training rows or all validation rows of
-// a split have the weight 0.
+// addFolds makes a fold of each split. It returns false if all training rows or all validation rows
+// of a split have the weight 0.
 func (a *leaveOneOut) addFolds(c *Config) bool {
 	a.fit.valWeights = sample.Weights{} // all 1 together
 	for _, s := range c.Splits {
@@ -228,8 +230,9 @@ func (a *leaveOneOut) entries(c *Config) float64 {
 	return entries
 }
 
-// addFits adds the fits of all splits to s, the size of the learner's data, and returns the result.
-func (a *leaveOneOut) addFits(s learn.Size) learn.Size {
+// withFolds returns the size s of the learner's data, extended by the folds that the learner fits
+// at once.
+func (a *leaveOneOut) withFolds(s learn.Size) learn.Size {
 	s.LeaveOneOut, s.Folds = a.folds == nil, a.folds
 	return s
 }
@@ -251,8 +254,8 @@ func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bo
 }
 
 // backward adds the cotangents of the hyperparameters to dhyper, and the cotangents of the features
-// to asTraining and asValidation. Each of these three may be nil. If one of the fits fails or the
-// loss has no derivative, backward returns false.
+// to asTraining and asValidation. Each of these three may be nil. If the learner cannot compute the
+// derivative, backward returns false.
 func (a *leaveOneOut) backward(dhyper []float64, asTraining, asValidation *mat.Dense) bool {
 	a.fit.grad = learn.Grad{Hyper: dhyper, X: asTraining}
 	return a.splits.backward(&a.fit.workspace, &a.fit.grad, asValidation, a.fit.dprediction) == nil

@@ -16,10 +16,10 @@ type Loss interface {
 
 // A KinkedLoss is a continuous Loss with kinks in the prediction. At a kink it has one-sided
 // slopes. If a prediction is at a kink to working precision, a CV needs Config.Generalised, and
-// uses the slope that Kink returns. There is one exception. It applies if the CV computes
-// derivatives in the hyperparameters alone, and if the prediction's derivative in each of them
-// is 0 within rounding. The derivative of the loss is then 0, and Config.Generalised is not
-// needed. For example, a validation row may be equal to a support vector at the margin.
+// uses the slope that Kink returns. There is one exception: in a gradient in the hyperparameters
+// alone, the prediction may have the derivative 0, within rounding, in each of them. The loss then
+// has the derivative 0, too, and Config.Generalised is not needed. For example, a validation row
+// may be equal to a support vector at the margin.
 type KinkedLoss interface {
 	Loss
 	// Kink returns the distance from the prediction to the nearest kink, and an element of the
@@ -35,23 +35,22 @@ type LabelLoss interface {
 	LabelSlope(prediction, y float64) float64
 }
 
-// A prediction is treated as being at a kink of the loss if its distance from the kink is at
-// most lossKinkTol times the size of the prediction's terms. The rounding error of a
-// prediction, relative to this size, is 2⁻⁵² times the condition number of the fit's problem.
-// 1e-10 covers condition numbers up to 5e5. By chance, about one prediction in 10¹⁰ is this
-// close to a kink.
+// A prediction is treated as being at a kink of the loss if its distance from the kink is at most
+// lossKinkTol times the size of the prediction's terms. The error of a prediction, relative to this
+// size, is about 2⁻⁵² times the condition number of the fit's problem, so 1e-10 covers condition
+// numbers up to 5e5. By chance, about one prediction in 10¹⁰ is this close to a kink.
 const lossKinkTol = 1e-10
 
-// The size of the terms of a kernel machine's prediction is computed only if the prediction is near
-// a kink: within nearLossKink, relative to prediction and label. This suffices for terms that are
-// 1e6 times as large as their sum.
+// The terms of a kernel machine's prediction are computed only if the prediction is near a kink: if
+// the distance is at most nearLossKink times |prediction| + |label|. This suffices for terms that
+// are 1e6 times as large as their sum.
 const nearLossKink = 1e-4
 
-// A prediction at a kink counts as held if its derivative is at most heldTol times the sum of the
-// moduli of the derivative's terms. Each term has an error of a few 2⁻⁵² times the condition number
-// of the face. In some 60 problems of a few rows, a symmetry of the data held the prediction. In
-// these problems the derivative was at most 2⁻⁵¹ times the sum of the moduli. A derivative that is
-// smaller than heldTol has at most three correct digits.
+// A prediction at a kink is treated as constant if its derivative is at most heldTol times the sum
+// of the moduli of the derivative's terms. Each term has a relative error of a few 2⁻⁵² times a
+// condition number. In some 60 problems of a few rows, a symmetry of the data made the prediction
+// constant. In these problems the derivative was at most 2⁻⁵¹ times the sum of the moduli. A
+// derivative that is smaller than heldTol has at most three correct digits.
 const heldTol = 256 * 0x1p-52
 
 // SquaredError is the regression loss (ŷ − y)².

@@ -23,8 +23,8 @@ type Model struct {
 	Theta     []float64 // weights of the m features, then the learner's own intercept if it has one
 	Intercept float64   // added to predictions; 0 with NoCentring
 	Prepared  Prepared  // makes features of the columns of x; nil: the columns are the features
-	// The learner's features are (φ(x) − Mean)/Std. With Standardise, the Std of a constant feature
-	// is the largest number.
+	// The learner's features are (φ(x) − Mean)/Std. With Standardise, a constant feature has the
+	// Std math.MaxFloat64.
 	Mean, Std []float64
 	Features  FeatureMap
 	Params    []float64 // of the feature map
@@ -234,10 +234,9 @@ func (m *Model) columns() int {
 // it matches ErrNotFinite. If a sparse x does not visit each of its entries once, it matches
 // ErrDomain. After an error dst is undefined.
 //
-// Predict reads only the stored entries of x if x is sparse, as [learn.Data] defines it, and its
-// columns are the features. Any other matrix that is not dense is copied to a dense matrix. With a
-// [StoredPrepared], a linear model uses only the stored features if they are few enough (see
-// [StoredPrepared]).
+// Predict reads only the stored entries of x if x is sparse (see [learn.Data]) and the columns of x
+// are the features. Any other matrix that is not dense is copied to a dense matrix. If Prepared is
+// a [StoredPrepared] with few stored features, a linear model uses only these features.
 func (m *Model) Predict(dst []float64, x mat.Matrix) error {
 	if err := m.check(); err != nil {
 		return err

@@ -37,8 +37,8 @@ type Perceptron struct {
 	out    mat.Dense      // view of the last layer's h
 	kinked bool           // see Generalised
 
-	// Arguments of Backward, and method values of its parts. They are stored, so that a call of
-	// Backward allocates nothing.
+	// These fields hold the arguments of Backward and the methods that compute its parts. They are
+	// stored, so that a call of Backward allocates nothing.
 	dparams              []float64
 	dx, dfeatures        *mat.Dense
 	parts                int
@@ -47,9 +47,9 @@ type Perceptron struct {
 	atKink               []bool    // by part
 }
 
-// layer is one affine map W·h + b of a Perceptron. A vector operation is faster than a loop
-// only on at least wideLayer entries. Products with W therefore run along the longer side of W.
-// They use W or its transpose.
+// layer is one affine map W·h + b of a Perceptron. Products with W use the rows of W or of its
+// transpose, whichever are longer, because short vector operations are slower than loops: see
+// wideLayer.
 type layer struct {
 	in, out int
 	w, b    []float64 // within Perceptron.params
@@ -151,9 +151,9 @@ func (p *Perceptron) prepare(params []float64, x *mat.Dense) error {
 	return nil
 }
 
-// smallPart is the number of products for which one more goroutine is used. There is one
-// product for each row and parameter. smallPart products take about twenty times as long as
-// waking a goroutine.
+// Each smallPart multiplications justify one more goroutine. The number of multiplications is the
+// number of rows times the number of parameters. smallPart of them take about twenty times as long
+// as waking a goroutine.
 const smallPart = 1 << 17
 
 // share sets the number of parts into which the rows are divided. Backward also divides the units
@@ -173,8 +173,8 @@ func (p *Perceptron) share() {
 // part divides n indices among the parts, and returns the range of the indices of part k.
 func (p *Perceptron) part(k, n int) (lo, hi int) { return k * n / p.parts, (k + 1) * n / p.parts }
 
-// hiddenEntries returns the number of entries that a Perceptron stores for the given number of
-// rows: the outputs of the layers except the last, the cotangents of the outputs, and the
+// hiddenEntries returns the number of float64s that a Perceptron stores for the given number of
+// rows: outputs of all layers except the last, cotangents of the outputs of all layers, and
 // transposed matrices.
 func (p *Perceptron) hiddenEntries(rows float64) float64 {
 	entries := 2 * float64(p.NumParams())

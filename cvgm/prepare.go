@@ -67,10 +67,10 @@ type StoredPrepared interface {
 // [Model].
 type PlainPreparer interface {
 	Preparer
-	// Plain reports whether the Preparer leaves each row of x unchanged, no matter to which rows of
-	// x it is fitted. The caller passes the Preparer or the Prepared as self. If self has another
-	// type, which embeds the type with this method, Plain returns false, because the embedding type
-	// may change the features.
+	// Plain reports whether the Preparer leaves each row of x unchanged, for any training rows. The
+	// caller passes the Preparer or the Prepared as self. If the type of self only embeds the type
+	// that has this method, Plain returns false, because the embedding type may change the
+	// features.
 	Plain(self any, x *mat.Dense) bool
 }
 
@@ -79,10 +79,10 @@ type PlainPreparer interface {
 // if the learner evaluates all splits at once: see [learn.FoldLearner].
 type FixedPreparer interface {
 	Preparer
-	// Fixed reports whether each row of x has the same features, no matter to which rows of x the
-	// Preparer is fitted. A feature j with scaled[j] may differ: it is a number with the mean 0 and
-	// the population standard deviation 1 on the training rows, or 0 if it is constant there. If
-	// scaled is nil, no feature differs. For self see [PlainPreparer].
+	// Fixed reports whether each row of x has the same features for any training rows. The features
+	// j with scaled[j] are an exception: such a feature is a number with the mean 0 and the
+	// population standard deviation 1 on the training rows, or 0 if it is constant there. If scaled
+	// is nil, there is no exception. For self see [PlainPreparer].
 	Fixed(self any, x *mat.Dense) (scaled []bool, fixed bool)
 }
 

@@ -96,10 +96,10 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	return nil
 }
 
-// ownRows is for a split whose training data is a view of all examples. There d.grad.X holds the
-// cotangents of all examples, as the learner reads them. ownRows replaces d.grad.X by the
-// cotangents of the split's training rows of Data.X, and d.val by the cotangents of its validation
-// rows.
+// ownRows is for a split whose learner reads the rows of all examples in place. The cotangents in
+// d.grad.X are then those of all examples, as the learner reads them. ownRows replaces d.grad.X by
+// the cotangents of the split's training rows of Data.X, and d.val by the cotangents of its
+// validation rows.
 func (f *splitFit) ownRows(c *Config) {
 	d, x := f.data, c.dense()
 	gather := func(src *mat.Dense, rows []int) []float64 {

@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// splitFit is the workspace of one split. Each evaluation reads the fields up to joint. They are
-// next to each other, because the fits of thousands of splits are too large for the caches.
+// splitFit is the workspace of one split. The fields that each evaluation reads come first, up to
+// joint, because the fits of thousands of splits are too large for the caches.
 type splitFit struct {
 	learner     learn.Learner
 	predictor   learn.Predictor // the learner, if it predicts in place of θᵀx
@@ -36,14 +36,15 @@ type splitFit struct {
 	grad        learn.Grad // has Hyper unless Config.Hyper is set, and X only with a feature map
 	dval        []float64
 	dvalX       *mat.Dense // dval as a matrix
-	// readsInPlace is set if train holds all examples in place. The learner then reads the rows of
-	// split.Train, and norm normalises them. With Config.Prepare, the rows are its stored features.
+	// readsInPlace is set if train holds the rows of all examples, or their features that Prepare
+	// stores, without a copy. The learner then reads the rows of split.Train and normalises them.
 	readsInPlace bool
 	loaded       bool // the last load succeeded
 	metKink      bool // the last gradient met a kink of the loss
 	fitFailed    bool // before the gradient
-	// If triangle is not nil, it stands for the validation rows in the loss and its gradient. The
-	// predictions are then computed only when they are needed: see ensurePredictions.
+	// triangle is a triangular matrix from which the loss and its gradient are computed without the
+	// validation rows; nil: the rows are used. With a triangle, the predictions are computed only
+	// if they are needed: see ensurePredictions.
 	hasPredictions bool
 	triangle       *sample.Triangle
 	joint          *jointFit // for a learn.ClassLearner; otherwise nil
@@ -137,8 +138,8 @@ func (f *splitFit) loadCopies(c *Config, x *mat.Dense) error {
 	return f.learner.Load(f.train)
 }
 
-// triangleEntries returns the number of entries of the triangle of a split with v validation rows, or
-// 0 if the split has none. The learner has params parameters for m features.
+// triangleEntries returns the number of entries of the field triangle for a split with v validation
+// rows, or 0 if the split uses the rows instead. The learner has params parameters for m features.
 func (c *Config) triangleEntries(l learn.Learner, v, m, params int) int {
 	_, squares := c.Loss.(SquaredError)
 	_, predicts := l.(learn.Predictor)
@@ -280,8 +281,8 @@ func (f *splitFit) setLoss(c *Config, gradient, hyper bool) error {
 	return nil
 }
 
-// setSquaresLoss does the work of setLoss for the squared error, without calls for each row. It
-// gives up if a loss is not finite, and reports whether it did the work.
+// setSquaresLoss does the work of setLoss for the squared error, in loops without calls. It returns
+// false if a loss is not finite; setLoss then finds the error.
 func (f *splitFit) setSquaresLoss(gradient bool) bool {
 	labels, slopes := f.valY[:len(f.prediction)], f.dprediction[:len(f.prediction)]
 	weights, v, sum := f.valWeights, f.valWeights.Total(len(labels)), 0.0
@@ -308,15 +309,13 @@ func (f *splitFit) setSquaresLoss(gradient bool) bool {
 	return true
 }
 
-// isHeld reports whether the prediction of validation row i has the derivative 0, within
-// rounding, in each hyperparameter. A continuous loss then has the derivative 0 in them, also
-// at its kink: the one-sided slopes are finite, and the prediction moves by less than any
-// multiple of a small step.
+// isHeld reports whether the prediction of validation row i has the derivative 0, within rounding,
+// in each hyperparameter. A continuous loss with finite one-sided slopes then also has the
+// derivative 0, even at its kink.
 //
-// There are two causes. The solution may hold the prediction, as the support vectors at the
-// margin hold the predictions for rows equal to them. Learners then return exact zeros. Or a
-// symmetry of the data may hold the prediction. The terms of the derivative then cancel up to
-// their rounding errors: see learn.Grad.HyperSize.
+// There are two causes. First, the row may be equal to a support vector at the margin, whose
+// prediction is constant. Learners then return exact zeros. Second, the data may have a symmetry.
+// The terms of the derivative then cancel up to their rounding errors: see learn.Grad.HyperSize.
 func (f *splitFit) isHeld(i int) (bool, error) {
 	if f.learner == nil {
 		return false, nil
@@ -341,10 +340,10 @@ func (f *splitFit) isHeld(i int) (bool, error) {
 	return true, nil
 }
 
-// atKink reports whether the prediction p of validation row i, with the label y, counts as at a
-// kink of the loss: see lossKinkTol. The parameter distance is the distance from p to the kink.
-// atKink computes the terms of a kernel machine only if a kink is near, because they cost as much
-// as the prediction.
+// atKink reports whether the prediction p of validation row i, with the label y, is treated as
+// being at a kink of the loss: see lossKinkTol. The parameter distance is the distance from p to
+// the kink. The terms of a kernel machine cost as much as its prediction, so atKink computes them
+// only near a kink.
 func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 	if distance <= lossKinkTol*f.predictionTerms(i, p) {
 		return true
@@ -353,8 +352,9 @@ func (f *splitFit) atKink(i int, p, y, distance float64) bool {
 	return ok && distance <= nearLossKink*(math.Abs(p)+math.Abs(y)) && distance <= lossKinkTol*k.PredictionSize(f.valX.RawRowView(i))
 }
 
-// predictionTerms returns the size of the terms that sum to the prediction p of validation row i.
-// For a learn.Predictor and for leaveOneOut the terms are unknown, and predictionTerms returns |p|.
+// predictionTerms returns the sum of the moduli of the terms in the prediction p of validation row
+// i. For a learn.Predictor and for leaveOneOut the terms are unknown, and predictionTerms returns
+// |p|.
 func (f *splitFit) predictionTerms(i int, p float64) float64 {
 	if f.predictor != nil || f.features == 0 || f.joint != nil {
 		return math.Abs(p)

@@ -29,8 +29,7 @@ func newJointFit(l learn.Learner, labels []float64) *jointFit {
 	return j
 }
 
-// block returns the block of class c in v. For each class, v has a block whose length is the
-// parameter size.
+// block returns part c of v, where all parts have the given length. Each class has one part.
 func block(v []float64, c, size int) []float64 { return v[c*size:][:size] }
 
 // predict sets dst to the log odds η_y − log Σ_{c≠y} exp(η_c) of each normalised row of x, where y

@@ -56,9 +56,10 @@ func linearRows(dst, theta []float64, intercept float64, x []float64, m, stride 
 	}
 }
 
-// setRows sets dst to the sum of coef[i]·xᵢ for the first two or three rows xᵢ of x, with m entries
-// each. The result has the same bits as clear(dst) followed by addRows. setRows returns the number
-// of rows that it used, which is 0 if there is only one row. The number of the other rows is even.
+// setRows sets dst to the sum of coef[i]·xᵢ over the first two or three rows xᵢ of x, each with m
+// entries, so that an even number of rows remains. It returns the number of summed rows. If x has
+// only one row, setRows sets dst to 0 and returns 0. The bits are the same as for clear(dst) and
+// addRows.
 func setRows(dst []float64, m int, coef, x []float64) (rows int) {
 	if len(coef) < 2 {
 		clear(dst)
@@ -83,8 +84,8 @@ func setRows(dst []float64, m int, coef, x []float64) (rows int) {
 	return rows
 }
 
-// addRows adds coef[i]·xᵢ to dst for the first rows xᵢ of x: four of them, two or one. It returns
-// their number. The bits do not depend on it.
+// addRows adds coef[i]·xᵢ to dst for the first four rows xᵢ of x, or for two or one if x has fewer.
+// It returns the number of added rows. The bits of the sum do not depend on this number.
 func addRows(dst, coef, x []float64) (rows int) {
 	n := len(dst)
 	first := x[:n]

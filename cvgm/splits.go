@@ -81,8 +81,8 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 		for len(hand) < val {
 			if len(deck) == 0 {
 				deck = src.Perm(n)
-				// Examples that this split already holds go to the end of the new permutation, for
-				// the next splits.
+				// Examples that already are in this split's validation rows move to the end of the
+				// new permutation, and so to later splits.
 				late := slices.DeleteFunc(slices.Clone(deck), func(i int) bool { return !inVal[i] })
 				deck = append(slices.DeleteFunc(deck, func(i int) bool { return inVal[i] }), late...)
 			}

@@ -36,9 +36,10 @@ type Stochastic struct {
 //
 //	func(src cvgm.Source) ([]cvgm.Split, error) { return cvgm.RandomSplits(src, n, 4, .9) }
 //
-// NewStochastic draws splits once to check the configuration, and returns the errors of [New]. The
-// training rows of a later draw may lack a class or a level of a feature. If the learner has no
-// solution on such rows, the search ends. So with few examples, draw folds by [StratifiedKFold].
+// NewStochastic draws splits once to check the configuration, and returns the errors of [New]. In a
+// later draw, the training rows may lack a class or a level of a feature. If the learner then has
+// no solution, the search ends with an error. With few examples, draw folds by [StratifiedKFold] to
+// avoid this.
 //
 // An evaluation costs as much as [New] and [CV.Eval] for the drawn splits, without warm starts. The
 // CV of the last evaluation is kept until the next CV is made. So two CVs may exist at a time, and
@@ -113,6 +114,6 @@ func (s *Stochastic) Problem() search.Problem {
 }
 
 // CV returns the CV of the last evaluation or, before the first evaluation, the CV of the first
-// splits. [CV.Final] fits all examples, so its result does not depend on the splits. All other
-// results belong to the splits that were drawn last. Each evaluation makes a new CV.
+// splits. Its results belong to its splits, except [CV.Final], which fits all examples. Each
+// evaluation makes a new CV.
 func (s *Stochastic) CV() *CV { return s.cv }

@@ -54,8 +54,8 @@ func (t *tieTest) findTies(f *splitFit) {
 	}
 }
 
-// visit is the function that findTies passes to [learn.TiedLearner]. It computes the derivative of
-// dᵀφ for each of the two examples, and compares these derivatives. It does not compute the
+// visit is the function that findTies passes to [learn.TiedLearner]. It compares the derivatives of
+// dᵀφ for the examples i and k, where φ is the features of an example. It does not compute the
 // derivative of the difference, which would contain the rounding errors of both.
 func (t *tieTest) visit(i, k int, sign float64, d []float64) (canContinue bool) {
 	f := t.fit
@@ -122,7 +122,6 @@ func backwardMap(m FeatureMap, dparams []float64, dx, dfeatures *mat.Dense) (kin
 	return ok && k.Generalised()
 }
 
-// tieTol bounds the rounding error of a sum over the training rows, relative to its terms. If a
-// move of two examples is compensated by a move of the mean, the remaining difference is at most
-// this error.
+// tieTol bounds the rounding error of a sum over the training rows, relative to the moduli of its
+// terms. Two sums that are equal in exact arithmetic differ by at most this much.
 const tieTol = 1e-12
