@@ -124,7 +124,8 @@ func (w *tuning) chooseModel() error {
 	return nil
 }
 
-// distinguished returns two numbers as texts, with four digits or as many as distinguish them.
+// distinguished formats two numbers with four digits, or with more if the texts would otherwise be
+// equal.
 func distinguished(a, b float64) (string, string) {
 	const usual, all = 4, 17
 	for digits := usual; ; digits++ {
@@ -135,8 +136,8 @@ func distinguished(a, b float64) (string, string) {
 	}
 }
 
-// choice returns the best choice and the reason for it. If the winner is the best choice, choice
-// returns a doubt about the winner in place of the reason, or "" if there is no doubt.
+// choice returns the best choice. If the winner is the best choice, the returned text is a doubt
+// about it, or "". Otherwise the text is the reason for the choice.
 func (w *tuning) choice() (Choice, string) {
 	out := w.result
 	constant, _ := out.Risk.comparisonWith(constantName)
@@ -167,8 +168,7 @@ func (w *tuning) choice() (Choice, string) {
 	return ChoseConstant, reason
 }
 
-// doubtPhrase returns the last words of a warning. The warning is about the comparison c, which is
-// not decided.
+// doubtPhrase returns the end of a warning about the comparison c, whose interval contains 0.
 func doubtPhrase(c assess.Comparison) string {
 	return fmt.Sprintf("the interval of the difference, [%s, %s], contains 0: the tuned model may be worse.", assess.FormatPercent(c.Percent.Low), assess.FormatPercent(c.Percent.High))
 }

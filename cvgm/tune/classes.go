@@ -28,9 +28,9 @@ type TunedClasses struct {
 	// separate model.
 	Joint *Tuned
 	Tuned []*Tuned // of each class against the others; nil with Joint
-	// Metrics judges the predictions of the classes that the searches of the outer folds make, as
-	// in [Risk]. Different classes may have different outer folds, but no model predicts a row on
-	// which it was trained. Metrics is nil without a nested estimate.
+	// Metrics judges predicted classes. The predictions come from the searches of the outer folds,
+	// as in [Risk]. Different classes may have different outer folds, but no model predicts a row
+	// on which it was trained. Metrics is nil without a nested estimate.
 	Metrics *assess.Multiclass
 }
 
@@ -48,9 +48,10 @@ const jointWork = 2e7
 // folds is the same for all classes.
 //
 // If Learner is nil, the default depends on the size of the data. A joint model of C classes and n
-// features has p = (C − 1)(n + 1) weights. If p²·max(N, p) is below 2·10⁷ for N rows, the learner
+// features has p = (C − 1)(n + 1) weights. If p²·max(N, p) is at most 2·10⁷ for N rows, the learner
 // is a penalised.Multinomial with intercept and one ridge penalty. For larger data, for example 200
-// weights and 500 rows, it is a linear.Logistic for each class, because this is much faster.
+// weights and more than 500 rows, it is a linear.Logistic for each class, because this is much
+// faster.
 //
 // The two defaults were compared on three kinds of generated data, with 20 sets of 90 rows of each
 // kind. On fresh rows, the multinomial model has a lower log loss: by .016 ± .007, .005 ± .005 and

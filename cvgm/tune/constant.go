@@ -135,8 +135,8 @@ func classShares(labels []float64, weights sample.Weights, classes int) []float6
 	return shares
 }
 
-// classOdds returns the log odds of each class. For the odds it adds the shares of the other
-// classes, because the difference of 1 and the share of the class would be inexact.
+// classOdds returns the log odds of each class. It computes the share of all other classes as a
+// sum, because 1 minus the share of the class would be inexact.
 func classOdds(labels []float64, weights sample.Weights, classes int) baseline {
 	shares := classShares(labels, weights, classes)
 	odds := make(baseline, classes)
@@ -159,7 +159,7 @@ func runningMean(y []float64, weights sample.Weights) (mean float64) {
 	return mean
 }
 
-// slopeAt returns the weighted sum of a loss's slopes at the prediction p, over the labels.
+// slopeAt returns the derivative of the weighted total loss at the prediction p.
 func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights) (total float64) {
 	kinks, _ := loss.(cvgm.KinkedLoss)
 	for i, y := range labels {
@@ -174,8 +174,7 @@ func slopeAt(loss cvgm.Loss, p float64, labels []float64, weights sample.Weights
 	return total
 }
 
-// classWeights returns those candidates that occur as labels in y. For each of these candidates, it
-// also returns the total weight of the labels that are equal to it.
+// classWeights returns those candidates that occur in y, and the total weight of each in y.
 func classWeights(y []float64, weights sample.Weights, candidates []float64) (labels []float64, totals sample.Weights) {
 	for _, label := range candidates {
 		var total float64

@@ -30,8 +30,8 @@ type repeat struct {
 	classes *mat.Dense
 }
 
-// foldPredictions holds the predictions for the validation rows of an outer fold. Its field classes
-// has one entry for each row of the data, like the field classes of a [repeat].
+// foldPredictions holds the predictions for the validation rows of an outer fold. The field classes
+// is as in a [repeat], with a row for each example of the data.
 type foldPredictions struct {
 	predictions [contenders][]float64
 	classes     *mat.Dense

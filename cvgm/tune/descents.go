@@ -11,8 +11,8 @@ import (
 )
 
 const (
-	// tuneTol is a share of the CV loss. Consider a change of all hyperparameters by a factor e. A
-	// descent ends if such a change would lower the CV loss by at most this share, to first order.
+	// A descent ends if, to first order, multiplying all hyperparameters by factors of up to e
+	// lowers the CV loss by at most the share tuneTol.
 	tuneTol = 1e-4
 	// A descent has at most descentEvals evaluations for each free kind of hyperparameters. A
 	// longer descent would probably follow a kink, and there the pattern search is faster.
@@ -30,8 +30,8 @@ const (
 	// nearZero is a share of the range of a hyperparameter. Some hyperparameters may be 0. If such
 	// a hyperparameter is within this share of its lower bound, the search tries 0 for it.
 	nearZero = .25
-	// The constant apart is a share of the range of a kind of hyperparameters. Any two starts of
-	// descents differ by at least this share in at least one kind.
+	// Any two starts of descents differ in at least one kind of hyperparameters, by at least the
+	// share apart of its range.
 	apart = .2
 )
 
@@ -67,7 +67,7 @@ func (s *tuneSearch) descents() error {
 }
 
 // starts returns the best points of the design. Any two of them have at least the distance
-// minDistance, a share of a range.
+// minDistance: see space.distance.
 func (s *tuneSearch) starts(minDistance float64) (starts []Step) {
 	seen := slices.Clone(s.path)
 	slices.SortStableFunc(seen, func(a, b Step) int { return cmp.Compare(a.Loss, b.Loss) })
@@ -296,9 +296,9 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 	return stop
 }
 
-// nearZeroGroups lists the hyperparameters that may be 0 and are near their lower bounds. Several
-// hyperparameters with a common factor form one entry of the list if all of them are near their
-// lower bounds.
+// nearZeroGroups lists the hyperparameters that may be 0 and are near their lower bounds, each in a
+// group of its own. With common factors, a group instead consists of all hyperparameters of a kind.
+// It is listed if all of them are near their lower bounds.
 func (s *tuneSearch) nearZeroGroups() (groups [][]int) {
 	of := make([][]int, s.kinds)
 	far := make([]bool, s.kinds)

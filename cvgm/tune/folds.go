@@ -55,8 +55,8 @@ func (w *tuning) mostFolds(rows []int) int {
 	return len(rows)
 }
 
-// draw draws folds of the rows. arg is the name of the field that sets the number of folds, for
-// errors. It is "" if no field sets this number.
+// draw draws folds of the rows. If the user sets the number of folds by a field, arg is the name of
+// this field, for errors. Otherwise arg is "".
 func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvgm.Split, error) {
 	var splits []cvgm.Split
 	var err error
@@ -92,17 +92,17 @@ func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvg
 	return splits, nil
 }
 
-// These constants belong to drawGroups. A search on the training rows of an outer fold draws folds
-// of these rows, so two groups of each class leave one group to its training rows.
+// drawGroups tries to leave at least groupsOfAClass groups of each class in all training rows, with
+// at most groupDraws draws. A search on the training rows of an outer fold draws folds again. With
+// two groups of a class, one group then remains in its training rows.
 const (
 	groupDraws     = 20
 	groupsOfAClass = 2
 )
 
-// drawGroups draws folds of groups. For classes, the training rows of each split should have at
-// least groupsOfAClass groups of each class. While they have fewer, drawGroups draws again, up to
-// groupDraws times in all. If all draws have too few, it returns the first of the draws with the
-// most.
+// drawGroups draws folds of groups. For classes, the training rows of each split should contain at
+// least groupsOfAClass groups of each class. If they do not, drawGroups draws again, up to
+// groupDraws times in all. If no draw is sufficient, it returns the first of the best draws.
 func (w *tuning) drawGroups(src cvgm.Source, rows []int, folds int) (bestDraw []cvgm.Split, err error) {
 	groups, most := sample.Pick(w.Groups, rows), -1
 	for range groupDraws {
@@ -120,8 +120,9 @@ func (w *tuning) drawGroups(src cvgm.Source, rows []int, folds int) (bestDraw []
 	return bestDraw, nil
 }
 
-// leastGroups returns the smallest number of groups of a class among the training rows of a split.
-// The splits have indices of rows. Rows of weight 0 do not count.
+// leastGroups counts, for each split and class, the groups with a training row of the class, and
+// returns the smallest count. The indices in the splits refer to the slice rows. Rows of weight 0
+// do not count.
 func (w *tuning) leastGroups(splits []cvgm.Split, rows []int) int {
 	least := len(rows)
 	for _, s := range splits {
@@ -195,8 +196,9 @@ func (w *tuning) innerSplits(rows []int, folds int) ([]cvgm.Split, error) {
 	return splits, err
 }
 
-// checkTrained returns an error for a split whose training rows lack a class that other rows have. A
-// joint model of several classes requires all classes. Some learners of two classes require both.
+// checkTrained returns an error if the training rows of a split lack a class that occurs in other
+// rows. A joint model of several classes requires all classes. Some learners of two classes require
+// both.
 func (w *tuning) checkTrained(splits []cvgm.Split) error {
 	if !w.stratified() {
 		return nil

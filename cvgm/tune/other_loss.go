@@ -27,8 +27,8 @@ func (w *tuning) lossLabels() []float64 {
 	return w.c.Data.Y
 }
 
-// robust reports whether the loss l is a Huber loss or the absolute loss. Such a loss differs from
-// the fitted Huber loss only in its threshold.
+// robust reports whether the loss l is a Huber loss or the absolute loss. The fit of a robust
+// learner minimises such a loss, possibly with another threshold.
 func robust(l cvgm.Loss) bool {
 	switch l.(type) {
 	case cvgm.HuberLoss, cvgm.AbsoluteError:

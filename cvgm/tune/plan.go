@@ -31,8 +31,8 @@ func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, 
 	if len(described) == 0 {
 		return nil, nil, args.Bad("Tuner.Hyper", qpdiff.ErrEmpty, "describe each hyperparameter with its bounds", "is nil, and the data do not determine the hyperparameters of %T", w.learner)
 	}
-	// A learner has one hyperparameter of each kind, or one hyperparameter of each kind for each
-	// group of features.
+	// A learner has either one hyperparameter of each kind, or one of each kind for each group of
+	// features.
 	each := count / len(described)
 	if each*len(described) != count {
 		return nil, nil, args.Bad("Tuner.Learner", qpdiff.ErrShape, "describe each kind of hyperparameter once", "describes %d kinds of its %d hyperparameters", len(described), count)
@@ -72,8 +72,8 @@ func (w *tuning) givenHyperparameters(wantedCount int) (plan []learn.Hyperparame
 	return slices.Clone(w.Hyper), kinds, nil
 }
 
-// moments returns the moments of the rows, with features that are standardised as for a learner
-// that is trained on all these rows. The result noneVaries reports whether all features are
+// moments returns the moments of the rows. The features are standardised in the same way as for a
+// learner that is trained on all these rows. The result noneVaries reports whether all features are
 // constant.
 func (w *tuning) moments(rows []int) (m learn.Moments, noneVaries bool, err error) {
 	weights := sample.Relative(w.c.Data.Weights, rows)
@@ -105,8 +105,8 @@ func labelSpread(y []float64, weights sample.Weights) float64 {
 	for i, v := range y {
 		distances[i] = math.Abs(v - middle)
 	}
-	// The constant normal belongs to a normal distribution. It is the standard deviation divided by
-	// the median distance of the values from their median.
+	// normal is the standard deviation of a normal distribution, divided by the median distance
+	// from its median.
 	const normal = 1.4826
 	spread := normal * median(distances, weights)
 	if !(spread > 0) { // most labels are equal: the others have a spread, too
@@ -315,8 +315,8 @@ func (w *tuning) gather(rows []int) *mat.Dense {
 	return x
 }
 
-// featuresOf returns the features of the rows. They are prepared and normalised as for a learner
-// that is trained on all these rows.
+// featuresOf returns the features of the rows, prepared and normalised in the same way as for a
+// learner that is trained on all these rows.
 func (w *tuning) featuresOf(rows []int) (*mat.Dense, error) {
 	_, n := w.c.Data.X.Dims()
 	var x *mat.Dense

@@ -19,11 +19,10 @@ const (
 	// firstRace is the first step of a race, and lastRace is the last step. Both are shares of the
 	// range.
 	firstRace, lastRace = .04, .0025
-	// raceApart is a share of the range of a kind of hyperparameters. Any two starts of a race
-	// differ by at least this share in at least one kind.
+	// Any two starts of a race differ in at least one kind of hyperparameters, by at least the
+	// share raceApart of its range.
 	raceApart = .06
-	// samePoint is a distance between points, as a share of the range. Points that are nearer
-	// differ only by rounding.
+	// Points at a distance below samePoint differ only by rounding: see space.distance.
 	samePoint = 1e-9
 )
 

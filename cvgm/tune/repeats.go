@@ -7,9 +7,8 @@ import (
 
 const (
 	mostRepeats = 10
-	// The default number of repeats is chosen so that the number of fits is at most riskFits. There
-	// is always at least one repeat. With R repeats, the part of the variance that comes from the
-	// choice of folds is divided by R.
+	// By default, there are as many repeats as riskFits fits allow, but at least one. With R
+	// repeats, the part of the variance that comes from the choice of folds is divided by R.
 	riskFits = 7_000
 	// A fit of a table with at most fitEntries entries counts as one fit. A fit of a larger table
 	// counts as more fits: its number of entries divided by fitEntries.
@@ -30,8 +29,8 @@ func (w *tuning) allowedRepeats(folds, fits int) float64 {
 	return cmp.Or(float64(w.Repeats), max(1, min(mostRepeats, riskFits/work)))
 }
 
-// expectedRepeats returns the mean number of repeats if the number of fits of a search is only
-// roughly known: the fraction that rounding takes is then one half on average.
+// expectedRepeats returns the expected number of repeats if the number of fits of a search is only
+// roughly known. Rounding down then subtracts one half on average.
 func (w *tuning) expectedRepeats(folds, fits int) float64 {
 	allowed := w.allowedRepeats(folds, fits)
 	if allowed == math.Trunc(allowed) {

@@ -142,9 +142,9 @@ func (w *tuning) risk(done []*repeat) *Risk {
 	return r
 }
 
-// judgedRows returns the rows on which the outer folds validate, and the units of these rows. Rows
-// that depend on each other share a unit. Rows of the same group depend on each other. If splits
-// are in the order of time, rows of the same fold depend on each other.
+// judgedRows returns the rows on which the outer folds validate, with their folds, weights and
+// units. Rows that depend on each other have the same unit: rows of a group or, if the splits are
+// in the order of time, rows of a fold.
 func (w *tuning) judgedRows(doneRepeats []*repeat) (rows []int, paired assess.Rows) {
 	for _, fold := range doneRepeats[0].folds {
 		rows = append(rows, fold.Val...)

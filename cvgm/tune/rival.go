@@ -48,9 +48,8 @@ func (w *tuning) newRival() (*rival, error) {
 	return r, err
 }
 
-// isRidge reports whether the learner is a ridge. If the parameter logisticRidge is true, it
-// instead reports whether the learner is a logistic ridge. The learner may have hyperparameters
-// that a ridge lacks, if these are fixed at 0.
+// isRidge reports whether the learner is a ridge or, if logisticRidge is true, a logistic ridge.
+// The learner may have hyperparameters that a ridge does not have, if Fixed sets them to 0.
 func (w *tuning) isRidge(logisticRidge bool) bool {
 	l, ok := w.learner.(learn.RidgeLearner)
 	if !ok || logisticRidge != (l.Convention().Loss == learn.LogisticLoss) {
@@ -145,10 +144,10 @@ func (w *tuning) groupMeans(outerSplit cvgm.Split, splits []cvgm.Split) ([]float
 	return w.meansOf(best, outerSplit), nil
 }
 
-// The prediction of meansOf for a validation row is a constant that depends only on the row's level
-// in column j. Let overall be the best constant of the whole training set. The constant of a level
-// has the lowest loss on the training rows of this level, plus one added example with the label
-// overall. So a level without training rows gets the constant overall.
+// meansOf predicts a constant for each level of column j. Let overall be the best constant for all
+// training rows. The constant of a level has the lowest loss on the training rows of this level,
+// plus one added example with the label overall. So a level without training rows gets the constant
+// overall.
 func (w *tuning) meansOf(j int, s cvgm.Split) []float64 {
 	level := func(i int) float64 { return w.c.Data.X.At(i, j) }
 	rows := sample.Positive(slices.Clone(s.Train), w.c.Data.Weights)

@@ -24,8 +24,8 @@ func (w *tuning) run() (*Tuned, error) {
 	if len(rows) < leastExamples {
 		return nil, args.Bad("Data.Weights", qpdiff.ErrDomain, "give more examples a weight", "are above 0 for %d examples, and tuning needs %d at least", len(rows), leastExamples)
 	}
-	// The user's splits are not limited to rows: New returns an error if all training rows or all
-	// validation rows of a split have the weight 0.
+	// The user's splits keep their rows of weight 0. If all training rows or all validation rows of
+	// a split have the weight 0, New returns an error.
 	splits := w.Tuner.Splits
 	if splits == nil {
 		var err error
@@ -48,8 +48,8 @@ func (w *tuning) run() (*Tuned, error) {
 		w.expected += expectedSeparate
 	}
 	w.searches = float64(folds) * w.expectedRepeats(folds, w.expected*len(splits))
-	// A search without an outer fold has a share of the rows. The time of a fit is between a constant
-	// and the cube of its rows. The square is expected.
+	// A search for an outer fold uses only a share of the rows. Its time is assumed to be
+	// proportional to the square of this share. In fact the exponent is between 0 and 3.
 	share := 1 - 1/float64(max(2, folds))
 	w.shorter = share * share
 	if !w.deadline.IsZero() {
@@ -244,8 +244,9 @@ func (w *tuning) warnOfBounds(s *tuneSearch) {
 	}
 }
 
-// warnOfWeights warns if the results rest on the weight of one example. The text has the number of
-// equally weighted examples by which a mean would have the same variance, (Σw)²/Σw² (Kish 1965).
+// warnOfWeights warns if the results depend mainly on the weight of one example. The warning
+// contains the effective number of examples, (Σw)²/Σw²: the mean of so many equally weighted
+// examples has the same variance (Kish 1965).
 func (w *tuning) warnOfWeights() {
 	rows := w.rows()
 	shares := sample.Relative(w.c.Data.Weights, rows)

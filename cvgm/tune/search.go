@@ -22,18 +22,18 @@ const (
 	// has. The CV loss then has hundreds of valleys, and each descent ends in the valley in which
 	// it begins.
 	kinkedLooks = 49
-	// If a learner stores more than storedFeatures features, storedStep limits the steps of a
-	// descent. It limits the change of the logarithm of a hyperparameter. Long steps may lead to
-	// small penalties, at which many features are active. One evaluation there may take longer than
-	// all other evaluations together.
+	// If there are more than storedFeatures stored features, a step of a descent changes the
+	// logarithm of a hyperparameter by at most storedStep. Longer steps may lead to small
+	// penalties, at which many features are active. One evaluation there may take longer than all
+	// other evaluations together.
 	storedStep     = 3
 	storedFeatures = 1000
 	// Two values of a hyperparameter are equal up to rounding if their relative difference is at
 	// most sameHyper.
 	sameHyper = 1e-14
-	// A search with several widths may use widthEvals evaluations in addition to the usual limit.
-	// For a search with several hyperparameters of another kind, this number is separateEvals. The
-	// numbers of additional evaluations that are expected are expectedWidths and expectedSeparate.
+	// These numbers of evaluations are added to the usual limit, and to the usual expected number:
+	// the first pair for a search with several widths, the second pair for a search with several
+	// hyperparameters of another kind.
 	widthEvals, expectedWidths      = 600, 300
 	separateEvals, expectedSeparate = 400, 150
 )
@@ -84,10 +84,10 @@ func (w *tuning) load(c cvgm.Config) (*cvgm.CV, error) {
 	return cv, err
 }
 
-// cause returns the reason for a failed fit. This is the error of the fit, or the reason for which
-// a context of the call ended. The second result is true if the error ends the whole search. An error
-// for too much memory ends the search: if the search tried another point instead, its result would
-// depend on the memory.
+// cause returns the reason for a failed fit: the error err, or the reason for which a context of
+// the call ended. The result ends is true if the whole search must end. An error for too much
+// memory also ends it: if the search continued at another point, its result would depend on the
+// memory.
 func (w *tuning) cause(err error) (_ error, ends bool) {
 	switch {
 	case err == nil:
@@ -210,8 +210,7 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	}
 	s.fitCount += len(s.splits)
 	ctx := s.w.limit
-	// MaxTime does not end the first evaluation of a search or of a part of a search, so that each
-	// has a result.
+	// MaxTime does not end the first evaluation of a search, so that each search has a result.
 	if s.earlierEvaluations+len(s.path) == 0 || s.timeIgnored {
 		ctx = s.w.ctx
 	}

@@ -10,21 +10,21 @@ import (
 )
 
 const (
-	// separateDescent bounds the evaluations of a descent that changes each hyperparameter of a
-	// kind by itself. On the folds that judge the result of this descent, judgedDescent is the
-	// bound instead.
+	// separateDescent is the largest number of evaluations of a descent in which each
+	// hyperparameter of a kind changes by itself. judgedDescent is this number for the descents on
+	// the judging folds.
 	separateDescent, judgedDescent = 60, 30
 	// judgeFolds is the number of folds that judge separate hyperparameters. With fewer folds, a
 	// search would have too few rows. On data sets whose groups truly differ, three folds choose
 	// separate penalties less often.
 	judgeFolds = 4
-	// The judging folds are drawn as if they were the repeat with the number judgeNumber. By
-	// default, the repeats of the nested estimate have smaller numbers.
+	// The judging folds are the outer folds of a repeat with the number judgeNumber. By default,
+	// the repeats of the nested estimate have smaller numbers, and so other folds.
 	judgeNumber = mostRepeats
-	// The constant plenty is a number of examples for each hyperparameter. With so many examples,
-	// separate hyperparameters are not judged, because they cannot do much harm. With 37 examples
-	// for each hyperparameter, the harm was measured on data for which a common factor is right:
-	// the test loss of separate hyperparameters is .8 % higher.
+	// With at least plenty examples for each hyperparameter, separate hyperparameters are not
+	// judged, because they cannot do much harm. The harm was measured with 37 examples for each
+	// hyperparameter, on data for which a common factor is right: the test loss of separate
+	// hyperparameters is .8 % higher.
 	plenty = 100
 )
 
@@ -80,10 +80,9 @@ func (s *tuneSearch) searchSeparately() error {
 	return err
 }
 
-// judgeSeparate compares separate hyperparameters with a common factor, on folds that both searches
-// leave out. It reports whether separate hyperparameters have the lower loss. The parameter one is
-// the point at which the searches of each fold begin. The result is false if folds cannot be drawn
-// or fitted.
+// judgeSeparate reports whether separate hyperparameters have a lower loss than a common factor, on
+// folds that both searches leave out. The searches of each fold begin at the point one. The result
+// is false if folds cannot be drawn or fitted.
 func (s *tuneSearch) judgeSeparate(one []float64) (bool, error) {
 	outer, err := s.w.drawOuterFolds(s.rows, min(judgeFolds, s.w.mostFolds(s.rows)), judgeNumber)
 	if err != nil {
@@ -137,9 +136,8 @@ func (s space) nearestInBox(x []float64) []float64 {
 	return x
 }
 
-// judgingDescent makes the descent of a judging fold. As long as the hyperparameters have common
-// factors, it descends from x in these factors. Once the hyperparameters are separate, it descends
-// from the best point so far.
+// judgingDescent makes a descent on the training rows of a judging fold. With common factors it
+// descends from x. With separate hyperparameters it descends from the best point so far.
 func (s *tuneSearch) judgingDescent(x []float64) error {
 	if !s.commonFactor {
 		return s.descendWithin(s.bestStep.Hyper, judgedDescent)

@@ -30,8 +30,8 @@ func newSpace(hyper []learn.Hyperparameter, kind []int, fixed map[string]float64
 		s.kinds = max(s.kinds, k+1)
 	}
 	given := map[string]string{} // the spelling in fixed of each name
-	// λ1 comes before λ1[0] in the order, so the value given for λ1[0] replaces the value given for
-	// λ1.
+	// The names are sorted, so λ1 comes before λ1[0]. The value for λ1 is set first, and the value
+	// for λ1[0] then replaces it for one hyperparameter.
 	for _, name := range slices.Sorted(maps.Keys(fixed)) {
 		letters := greek.Replace(name)
 		if other, twice := given[letters]; twice {
@@ -100,8 +100,8 @@ func (s space) design(count int) [][]float64 {
 	return points
 }
 
-// at returns a value of hyperparameter i. The argument is the position of this value in the
-// logarithmic range, as a share of the range.
+// at returns the value of hyperparameter i at a position in its logarithmic range: 0 is the lower
+// bound and 1 is the upper bound.
 func (s space) at(i int, share float64) float64 {
 	h := s.hyper[i]
 	if !s.isFree[i] {
@@ -110,8 +110,8 @@ func (s space) at(i int, share float64) float64 {
 	return min(max(h.Lower*math.Pow(h.Upper/h.Lower, share), h.Lower), h.Upper)
 }
 
-// logShare returns the position of the value v in the logarithmic range of hyperparameter i, as a
-// share between 0 and 1.
+// logShare returns the position of the value v in the logarithmic range of hyperparameter i,
+// between 0 and 1. It is the inverse of at.
 func (s space) logShare(i int, v float64) float64 {
 	h := s.hyper[i]
 	if !s.isFree[i] || h.Lower == h.Upper {
@@ -176,9 +176,9 @@ type coordinate struct {
 	start float64
 }
 
-// coordinates returns the coordinates of a search from x. Widths that are 0 stay 0. If the
-// parameter tied is true, the hyperparameters of each kind keep their ratios. If they are 0, their
-// ratios are the ratios of their lower bounds.
+// coordinates returns the coordinates of a search from x, without widths that are 0. If tied is
+// true, the hyperparameters of each kind form one coordinate and keep their ratios. If they are 0,
+// their ratios are the ratios of their lower bounds.
 func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
 	ofKind := map[int]int{} // the coordinate of a kind
 	for i, free := range s.isFree {
@@ -231,7 +231,7 @@ func (c coordinate) slope(grad []float64, exponent int) (sum float64) {
 }
 
 // distance returns the largest distance between two points in one hyperparameter, as a share of its
-// range.
+// logarithmic range.
 func (s space) distance(a, b []float64) float64 {
 	var d float64
 	for i := range a {
@@ -240,9 +240,9 @@ func (s space) distance(a, b []float64) float64 {
 	return d
 }
 
-// triesZero reports whether a free hyperparameter is 0. A fit with a penalty of 0 may fail, because
-// the solution for collinear features is not unique without a penalty. Such a failure does not
-// count as a failure of the learner.
+// triesZero reports whether a free hyperparameter is 0. A fit may then fail only because the
+// solution for collinear features is not unique without a penalty. The search does not count this
+// as a failure of the learner.
 func (s space) triesZero(hyper []float64) bool {
 	for i, v := range hyper {
 		if s.isFree[i] && v == 0 {

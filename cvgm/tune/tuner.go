@@ -92,8 +92,8 @@ type Tuner struct {
 	//     halved, the worse half of the searches stops. Zero: 10.
 	//
 	// If the table has more than 200,000 numbers, the searches end earlier. A descent ends if five
-	// evaluations together lower the CV loss by at most a thousandth. Of the searches without
-	// gradients, the last one ends at longer steps than for a smaller table.
+	// evaluations together lower the CV loss by at most a thousandth. After the descents, a search
+	// without gradients from the best point ends at longer steps than for a smaller table.
 	Starts int
 	// MaxEvals bounds the number of evaluations of the CV loss in one search. Zero: 200, or 400 for
 	// a loss with kinks. With a width for each feature, this default is 600 higher. Otherwise, with
@@ -187,11 +187,11 @@ type Tuned struct {
 	Hyper []float64
 	Names []string // of the hyperparameters
 	// Loss is the CV loss of Model. For the winner, it is the lowest CV loss that the search found
-	// at a point at which the model can be fitted, among points with common factors if the warning
-	// CommonFactor is given. Loss is optimistic, because the search minimised it on the same
-	// splits. The estimates in Risk are not optimistic. Loss is the mean over the splits of their
-	// weighted mean losses, so all splits count alike. In Risk, each example counts in proportion
-	// to its weight. The two may differ much if single examples have large weights.
+	// at a point at which the model can be fitted. If the warning CommonFactor is given, only
+	// points with common factors count. Loss is optimistic, because the search minimised it on the
+	// same splits. The estimates in Risk are not optimistic. Loss is the mean over the splits of
+	// their weighted mean losses, so all splits count alike. In Risk, each example counts in
+	// proportion to its weight. The two may differ much if single examples have large weights.
 	Loss float64
 	// StandardError is the standard error of Loss, computed from the losses of the N examples; see
 	// [cvgm.CV.StandardError].

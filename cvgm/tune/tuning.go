@@ -85,8 +85,9 @@ func (w *tuning) report(stage string, loss, best float64) {
 // measured returns the time of all evaluations except the first one.
 func (w *tuning) measured() time.Duration { return w.evalTime * time.Duration(w.evaluations-1) }
 
-// left returns the estimated remaining time. The times of the searches without an outer fold are
-// measured, too. The expected time of one of them then counts as a further measurement.
+// left returns the estimated remaining time. Once the first search has ended, the estimate is based
+// on the times of all evaluations. The first search then counts with the time that it would
+// probably take without an outer fold.
 func (w *tuning) left() time.Duration {
 	remaining := float64(max(1, w.expected-w.evaluations))
 	if w.searched == 0 {

@@ -107,8 +107,8 @@ func (t *Tuned) String() string {
 	return b.String()
 }
 
-// writeWarnings writes some of the warnings. If doubts is set, writeWarnings writes the warnings by
-// which another choice may be better than Model. Otherwise it writes all other warnings.
+// writeWarnings writes the warnings that another choice is or may be better than Model, if doubts
+// is true. Otherwise it writes all other warnings.
 func (t *Tuned) writeWarnings(b *strings.Builder, doubts bool) {
 	for _, w := range t.Warnings {
 		if doubts == (w.Kind == Worse || w.Kind == MaybeWorse) {

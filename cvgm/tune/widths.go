@@ -16,12 +16,12 @@ import (
 const (
 	// widthDescent bounds the evaluations of a descent that changes all widths.
 	widthDescent = 60
-	// widthBegin bounds the evaluations of the descents from the three starts: widthBegin times the
-	// number of widths and other hyperparameters. After so many evaluations, the best of the three
-	// has nearly always found its valley. Only this descent continues.
+	// At first, each of three descents has at most widthBegin evaluations for each width and other
+	// hyperparameter. After so many evaluations, the best of the three has nearly always found its
+	// valley. Only this descent continues.
 	widthBegin = 2
-	// widthRaise is the largest factor by which a step may raise the loss. From a higher loss, the
-	// descent after the step would not return to a lower priced loss.
+	// A step may multiply the loss by at most widthRaise. After a larger rise, the descent that
+	// follows would not reach a lower priced loss.
 	widthRaise = 1.2
 	// leastWidth bounds the kernel's parameter γ of a feature from below. It is a share of the γ of
 	// the common width. A feature with so small a γ has no effect.
@@ -56,8 +56,8 @@ var (
 )
 
 // oneWidth runs the search with one common width for all features. If the learner is a
-// [learn.FoldLearner], it fits all splits at once on the view d, the rows of the search in one
-// common scaling. In this case, oneWidth afterwards evaluates the best point on the actual splits.
+// [learn.FoldLearner], all splits are fitted at once on the view d. In this view, the features have
+// the same scaling in all splits. oneWidth then evaluates the best point on the actual splits.
 func (s *tuneSearch) oneWidth(d learn.Data) error {
 	if l, ok := s.w.learner.New().(learn.FoldLearner); d.X == nil || !ok || !l.FoldsAtOnce() {
 		return s.run()
@@ -317,8 +317,8 @@ func (s *tuneSearch) pricedLoss(step Step) float64 {
 	return float64(len(s.rows))*math.Log(step.Loss) + s.widthsPrice(step.Hyper)
 }
 
-// prefers reports whether x has a lower priced loss than the point xCommon, which has one width for
-// all features. It returns false if a loss is below 0.
+// prefers reports whether x has a lower priced loss than xCommon, a point with one width for all
+// features. The price of xCommon is 0. The result is false if a loss is below 0.
 func (s *tuneSearch) prefers(x, xCommon []float64) (bool, error) {
 	with, err := s.eval(nil, x)
 	if err != nil {
@@ -330,7 +330,7 @@ func (s *tuneSearch) prefers(x, xCommon []float64) (bool, error) {
 
 // standardisedRows returns the rows of the search, standardised on all these rows as for the final
 // model. On this view, a [learn.FoldLearner] can fit all splits at once. The field X of the result
-// is nil if the learner reads the data in place.
+// is nil if the learner reads the data in place or the CV centres the labels.
 func (s *tuneSearch) standardisedRows() (d learn.Data, err error) {
 	if s.w.viewed || s.w.c.Centring != cvgm.NoCentring {
 		return d, nil
