@@ -6,8 +6,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// This file has the steps by which a row enters a working set. The results have the same bits as
-// with floats.Dot and floats.AddScaled.
+// This file has the steps by which a row enters a working set. Their results have the same bits as
+// results computed with floats.Dot and floats.AddScaled.
 
 // SplitRow splits the vector m into a combination of the first k rows of q and a remainder. The
 // rows of q are orthonormal and have the length of m. SplitRow sets t to the products of m with the
@@ -45,10 +45,11 @@ func AppendRow(t, coef, q, w, perp []float64, norm2 float64) (inv, g float64) {
 	return inv, g
 }
 
-// NormaliseRows scales rows of n entries by powers of two, so that their norms lie in the interval
-// [½, 1). It sets norm2 to the squared norms of the rows before, and scale to the powers. The rows
-// of a are stride entries apart, and the rows of dst are n entries apart. Their number is the
-// length of scale. Unless norm2 is a normal number, the scale and the scaled row are undefined.
+// NormaliseRows multiplies rows of n entries by powers of two, so that their norms lie in the
+// interval [½, 1). It sets scale to the powers, and norm2 to the squared norms before the
+// multiplication. The number of rows is the length of scale. The rows of a are stride entries
+// apart, and the rows of dst are n entries apart. If a row's norm2 is not a normal number, its
+// scale and its scaled row are undefined.
 func NormaliseRows(dst, scale, norm2, a []float64, stride, n int) {
 	rows := len(scale)
 	if rows == 0 {
@@ -80,8 +81,8 @@ func ForwardRow(x, rhs, l, inv []float64, stride int) (norm2 float64) {
 	return floats.Dot(x, x)
 }
 
-// AddListed adds f_i times row rows_i of the matrix a to dst, for each i in order. The rows of a
-// have the length of dst.
+// AddListed adds multiples of the listed rows of the matrix a to dst, in the order of the list. Row
+// rows[i] is multiplied by f[i]. The rows of a have the length of dst.
 func AddListed(dst, f, a []float64, rows []int) {
 	n := len(dst)
 	if vectors && n > 0 && len(rows) > 0 {

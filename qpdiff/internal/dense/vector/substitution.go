@@ -8,19 +8,19 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// back writes the code that computes the unknowns x from the last to the first. The register with
-// the name row holds the address of the end of the last unknown's row, and step is the number of
-// bytes from the end of a row to the end of the row above it. n is the number of bytes of all
-// unknowns. For the last laneMost unknowns, the code is written once for each, and the known ones
-// stay in registers. A loop computes the other unknowns.
-func back(row, step, n, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
+// back writes code for back substitution, which computes the unknowns x from the last to the first.
+// On entry, the register rowEnd holds the address of the end of the last unknown's row. rowBytes is
+// the number of bytes from the end of a row to the end of the row above it, and n is the number of
+// bytes of all unknowns. For each of the last laneMost unknowns the code is written once, and the
+// computed unknowns stay in registers. A loop computes the other unknowns.
+func back(rowEnd, rowBytes, n, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 	k := GP64()
 	LEAQ(Mem{Base: n, Disp: -vector}, k)
 	here := func(base, index reg.Register) Mem { return Mem{Base: base, Index: index, Scale: 1} }
 	nextRow := func() {
 		SUBQ(Imm(vector), k)
 		JL(LabelRef("found"))
-		SUBQ(step, row)
+		SUBQ(rowBytes, rowEnd)
 	}
 	finish := func(s reg.VecVirtual) {
 		VMULPD(here(dinv, k), s, s)
@@ -32,7 +32,7 @@ func back(row, step, n, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 		VMOVUPD(rhs(k), s)
 		for l, v := range known {
 			p := YMM()
-			VMULPD(Mem{Base: row, Disp: -vector * (l + 1)}, v, p)
+			VMULPD(Mem{Base: rowEnd, Disp: -vector * (l + 1)}, v, p)
 			VSUBPD(p, s, s)
 		}
 		finish(s)
@@ -41,7 +41,7 @@ func back(row, step, n, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 			break
 		}
 	}
-	// The unknown just found is still in a register, so its product does not wait for memory.
+	// The unknown computed last is still in a register, so its product does not wait for memory.
 	last, end, index, stop := known[laneMost-1], GP64(), GP64(), GP64()
 	LEAQ(Mem{Base: x, Index: n, Scale: 1}, end)
 	Label("unknown")
@@ -49,16 +49,16 @@ func back(row, step, n, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 	VMOVUPD(rhs(k), s)
 	MOVQ(k, stop)
 	SUBQ(n, stop)
-	ADDQ(Imm(vector), stop) // the index of the unknown just found, from the end
+	ADDQ(Imm(vector), stop) // the index of the unknown computed last, from the end
 	MOVQ(I32(-vector), index)
 	Label("known")
 	VMOVUPD(here(end, index), p)
-	VMULPD(here(row, index), p, p)
+	VMULPD(here(rowEnd, index), p, p)
 	VSUBPD(p, s, s)
 	SUBQ(Imm(vector), index)
 	CMPQ(index, stop)
 	JNE(LabelRef("known"))
-	VMULPD(here(row, index), last, p)
+	VMULPD(here(rowEnd, index), last, p)
 	VSUBPD(p, s, last)
 	finish(last)
 	nextRow()
@@ -66,8 +66,8 @@ func back(row, step, n, dinv, x reg.Register, rhs func(k reg.Register) Mem) {
 	Label("found")
 }
 
-// endOfRows returns the address of the end of row n, without the right-hand side. It multiplies n
-// by the number of bytes of a vector.
+// endOfRows returns the address at which the n unknowns' coefficients in the last row end. The
+// right-hand side follows there. endOfRows replaces n by the number of bytes of n vectors.
 func endOfRows(a, n, stride reg.Register) reg.GPVirtual {
 	end := GP64()
 	LEAQ(Mem{Base: n, Disp: -1}, end)
@@ -82,8 +82,8 @@ func endOfRows(a, n, stride reg.Register) reg.GPVirtual {
 const laneMost = 15
 
 // ldlLanesSolve writes a function with forward and back substitution. For up to laneMost unknowns,
-// the forward substitution is written once for each unknown, too. It keeps the quotients of the
-// unknowns above in registers. A larger system has a loop over its rows.
+// the code of the forward substitution is written once for each unknown, as in back. It keeps the
+// quotients of all earlier unknowns in registers. A larger system has a loop over its rows.
 func ldlLanesSolve() {
 	TEXT("ldlLanesSolve", NOSPLIT, "func(a, dinv, x *float64, n int)")
 	Pragma("noescape")

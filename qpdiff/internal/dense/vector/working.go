@@ -21,9 +21,10 @@ func workingSets() {
 	addListed()
 }
 
-// splitRow writes a function that subtracts a projection. Up to sixteen entries of the remainder
-// are in registers at a time. If the number of entries is not a multiple of four, the last vector
-// of the remainder overlaps the vector before it.
+// splitRow writes a function that subtracts a projection from a vector, and returns the squared
+// norm of the remainder. Up to sixteen entries of the remainder are in registers at a time. If the
+// number of entries is not a multiple of four, the last vector of the remainder overlaps the vector
+// before it.
 func splitRow() {
 	TEXT("splitRow", NOSPLIT, "func(t, w, m, q *float64, n, k int) (norm2 float64)")
 	Pragma("noescape")
@@ -45,19 +46,20 @@ func splitRow() {
 	MOVQ(n, left)
 	MOVQ(n, stride)
 	SHLQ(Imm(3), stride)
-	// subtract writes code that computes the next entries, in as many vectors as given. If last is
-	// set, the last of these vectors consists of the last four entries that are left.
-	place := func(base reg.Register, v, vectors int, last bool) Mem {
-		if last && v == vectors-1 {
+	// place returns the address of vector v in a run of vectors. If endsAtLast is set, the last vector
+	// of the run consists of the last four entries that are left. subtract writes code that computes
+	// the remainder in such a run.
+	place := func(base reg.Register, v, vectors int, endsAtLast bool) Mem {
+		if endsAtLast && v == vectors-1 {
 			return Mem{Base: base, Index: left, Scale: 8, Disp: -8 * lanes}
 		}
 		return Mem{Base: base, Disp: 8 * lanes * v}
 	}
-	subtract := func(name string, vectors int, last bool) []reg.VecVirtual {
+	subtract := func(name string, vectors int, endsAtLast bool) []reg.VecVirtual {
 		sums := make([]reg.VecVirtual, vectors)
 		for v := range sums {
 			sums[v] = YMM()
-			VMOVUPD(place(m, v, vectors, last), sums[v])
+			VMOVUPD(place(m, v, vectors, endsAtLast), sums[v])
 		}
 		MOVQ(q, row)
 		XORQ(i, i)
@@ -68,7 +70,7 @@ func splitRow() {
 		VBROADCASTSD(Mem{Base: t, Index: i, Scale: 8}, f)
 		for v, sum := range sums {
 			p := YMM()
-			VMULPD(place(row, v, vectors, last), f, p)
+			VMULPD(place(row, v, vectors, endsAtLast), f, p)
 			VSUBPD(p, sum, sum)
 		}
 		ADDQ(stride, row)
@@ -77,11 +79,12 @@ func splitRow() {
 		Label(name + "Store")
 		return sums
 	}
-	// store stores the sums of subtract. It stores the overlapping vector first, so that each later
-	// load takes its value from one store.
-	store := func(sums []reg.VecVirtual, last bool) {
+	// store writes code that stores the results of subtract. It stores the overlapping vector first,
+	// and then the vector before it. A later load of the vector before it thus takes all entries from
+	// one store.
+	store := func(sums []reg.VecVirtual, endsAtLast bool) {
 		for v := len(sums) - 1; v >= 0; v-- {
-			VMOVUPD(sums[v], place(w, v, len(sums), last))
+			VMOVUPD(sums[v], place(w, v, len(sums), endsAtLast))
 		}
 	}
 	const most = 4
@@ -90,7 +93,8 @@ func splitRow() {
 	JLE(LabelRef("few"))
 	TESTQ(U32(lanes-1), left)
 	JE(LabelRef("many"))
-	// The last vector is computed before entries that it overlaps change, in case w is m.
+	// If w is m, the stores change the entries of m. The last vector overlaps some of these entries,
+	// so it is computed first.
 	VMOVAPD(subtract("tail", 1, true)[0], tail)
 	ANDQ(I32(-lanes), left)
 	Label("many")
@@ -132,9 +136,9 @@ func moveVector(from Mem, to reg.VecVirtual) { VMOVUPD(from, to) }
 func moveSingle(from Mem, to reg.VecVirtual) { VMOVSD(from, to) }
 
 // singleDot writes a dot product of n entries, which adds its terms in the order of gonum's
-// DotUnitary. The function terms loads the entries at the index at of the first factor to v. It
-// returns the same entries of the second factor.
-func singleDot(n reg.Register, terms func(at reg.Register, v reg.VecVirtual, load func(Mem, reg.VecVirtual)) Op) reg.VecVirtual {
+// DotUnitary. The function loadTerms loads entries of the first factor, from the index in the
+// register at, to the register v. It returns the address of the same entries of the second factor.
+func singleDot(n reg.Register, loadTerms func(at reg.Register, v reg.VecVirtual, load func(Mem, reg.VecVirtual)) Op) reg.VecVirtual {
 	sum, at, whole := YMM(), GP64(), GP64()
 	VXORPD(sum, sum, sum)
 	XORQ(at, at)
@@ -143,7 +147,7 @@ func singleDot(n reg.Register, terms func(at reg.Register, v reg.VecVirtual, loa
 	JE(LabelRef("dotRest"))
 	Label("dotLanes")
 	v := YMM()
-	VMULPD(terms(at, v, moveVector), v, v)
+	VMULPD(loadTerms(at, v, moveVector), v, v)
 	VADDPD(v, sum, sum)
 	ADDQ(Imm(lanes), at)
 	CMPQ(at, whole)
@@ -155,7 +159,7 @@ func singleDot(n reg.Register, terms func(at reg.Register, v reg.VecVirtual, loa
 	CMPQ(at, n)
 	JE(LabelRef("dotEnd"))
 	x := XMM()
-	VMULSD(terms(at, x, moveSingle), x, x)
+	VMULSD(loadTerms(at, x, moveSingle), x, x)
 	VADDSD(x, low, low)
 	INCQ(at)
 	JMP(LabelRef("dotOne"))
