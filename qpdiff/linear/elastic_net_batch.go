@@ -61,7 +61,8 @@ func prefetchNets(items []learn.BatchItem) {
 	}
 }
 
-// prefetchVectors fetches the vectors of the nets of the next set, whose items come first.
+// prefetchVectors fetches the vectors of the next set of nets. The items of this set come first in
+// items.
 func prefetchVectors(items []learn.BatchItem) {
 	for i := range items[:min(dense.LaneCount, len(items))] {
 		if e, ok := items[i].Learner.(*ElasticNet); ok && e.workSet == nil && e.n > 0 {
@@ -81,8 +82,8 @@ func (b *elasticNetBatch) use(k int) {
 	b.laneSet = b.sets[k]
 }
 
-// elasticNetBatch is the scratch of elastic nets that are solved together: each net has one lane of
-// the vectors. The results have the same bits as results of single fits.
+// elasticNetBatch is the scratch of elastic nets that are solved together. Each net has one lane of
+// the vectors, and its results have the same bits as in a single fit.
 type elasticNetBatch struct {
 	// the nets of the lanes; nil if the net of an item is solved alone
 	nets       [dense.LaneCount]*ElasticNet
@@ -285,8 +286,9 @@ func (b *elasticNetBatch) factor() {
 	}
 }
 
-// system returns the upper triangle of the active system of q, in rows of n entries. It also sets
-// lane i of r, and writes the right-hand side of the system to rows[i].
+// system returns the upper triangle of the active system of q, in rows of n entries, and writes the
+// right-hand side to rows[i]. If some coordinates are not active, it also sets the penalties of net
+// i in the field r to 0.
 func (b *elasticNetBatch) system(i int, q *piecewiseQP) []float64 {
 	s, n, size := len(q.act), b.n, b.size
 	rhs := b.rows[i]
@@ -294,7 +296,7 @@ func (b *elasticNetBatch) system(i int, q *piecewiseQP) []float64 {
 	if s == n {
 		rhs, l1, sgn := rhs[:len(c)], l1[:len(c)], sgn[:len(c)]
 		for k, v := range c {
-			rhs[k] = v - sgn[k]*l1[k] // as linear, whose kinks are the same on both sides here
+			rhs[k] = v - sgn[k]*l1[k] // as linearSlope, whose kinks are the same on both sides here
 		}
 		return q.g
 	}
@@ -336,8 +338,8 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 		}
 		act, hyperAlone := e.qp.act, e.state.HyperAlone(item.Grad, item.DTheta)
 		all := len(act) == e.n
-		// If all coordinates are active, an entry that is not finite makes the sums not finite, which
-		// is checked below.
+		// If all coordinates are active, an entry of DTheta that is not finite makes the sums below not
+		// finite, and the sums are checked.
 		if !hyperAlone || !all && !dense.AllFinite(item.DTheta) {
 			if err := e.state.CheckAdjoint(item.Grad, item.DTheta); err != nil {
 				item.Err = learner.Named(e, err)

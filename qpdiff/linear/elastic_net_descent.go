@@ -14,10 +14,10 @@ const (
 	cdSweeps      = 8
 	sparseSweeps  = 200
 	sparseSettled = 1e-6
-	// dualPoints bounds the number of proximal points, and dualSteps bounds the number of Newton
-	// steps for each point. Exact steps on the active set can continue from any proximal point. But
-	// if a point needs all dualSteps steps, its support is far from the support of the solution, and
-	// the next call of dualNewton begins anew. For columns of integers a point takes several dozen
+	// dualPoints bounds the number of proximal points, and dualSteps bounds the number of Newton steps
+	// for each point. Few proximal points suffice, because exact steps on the active set can continue
+	// from any of them. A point that needs all dualSteps steps has a support far from the solution's,
+	// and the next call of dualNewton begins anew. For columns of integers a point takes several dozen
 	// steps, so dualSteps is far higher.
 	dualPoints = 10
 	dualSteps  = 300
@@ -187,12 +187,12 @@ func (q *piecewiseQP) dualPoint(v, remainder []float64) {
 	sum.End()
 }
 
-// dualLength returns the length of the step from v, and computes along. The length is 1 if this
-// lowers φ enough. Otherwise the length is near the minimum of φ along the step, at which the
-// derivative of φ is zero. dualLength finds this zero by Newton's method. If Newton's method leaves
-// the interval that contains the zero, dualLength bisects the interval instead. (If the length were
-// only halved, it might be far below the minimum, and many steps in the same direction would
-// follow.)
+// dualLength returns the length of the step from v, and sets gradChange. The length is 1 if the
+// full step lowers φ enough. Otherwise the length is near the minimum of φ along the step, at which
+// the derivative of φ is zero. dualLength finds this zero by Newton's method. If Newton's method
+// leaves the interval that contains the zero, dualLength bisects the interval instead. (If the
+// length were only halved, it might be far below the minimum, and many steps in the same direction
+// would follow.)
 func (q *piecewiseQP) dualLength(v, step []float64) float64 {
 	vv, vs, ss := q.inv*floats.Dot(v, v), q.inv*floats.Dot(v, step), q.inv*floats.Dot(step, step)
 	q.dots(q.gradChange, step, nil)

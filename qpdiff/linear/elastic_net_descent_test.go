@@ -73,7 +73,7 @@ func TestALargerSetIsNotSolvedTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.workSet.startFromPast(e.rmsY)
-	if err := e.change(); err != nil {
+	if err := e.changeSet(); err != nil {
 		t.Fatal(err)
 	}
 	if done, err := e.qp.advance(math.MaxInt); !done || err != nil {
@@ -83,7 +83,7 @@ func TestALargerSetIsNotSolvedTwice(t *testing.T) {
 	if e.growSet(true); len(e.workSet.entering) == 0 {
 		t.Fatal("the first working set suffices")
 	}
-	if err := e.change(); err != nil {
+	if err := e.changeSet(); err != nil {
 		t.Fatal(err)
 	}
 	const mark = 7

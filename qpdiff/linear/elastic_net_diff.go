@@ -68,8 +68,8 @@ func (e *elasticNetFit) dataVJP(d *penalisedDerivative, g *learn.Grad, act []int
 }
 
 // largestProduct bounds the entries that dataVJP adds. Let x_j be column j of X. An entry of X is
-// at most √spread·‖x_j‖/√N, and the products of a row with θ and w have a similar bound. Entries of
-// a row with a small weight may exceed the bound.
+// at most √weightSpread·‖x_j‖/√N, and the products of a row with θ and w have similar bounds.
+// dataVJP uses largestProduct only without Weights.
 func (e *elasticNetFit) largestProduct(act []int, w []float64) float64 {
 	var fit, move, top float64
 	for i, j := range act {

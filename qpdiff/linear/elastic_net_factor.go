@@ -92,14 +92,14 @@ func (q *piecewiseQP) solveSparse() int {
 	return s
 }
 
-// isRegular reports whether the active system, which solveSparse has just solved, has one solution.
-// The first solve shows this only for the directions that occur in its right-hand side. Therefore
-// regular solves the system again for another right-hand side.
+// isRegular reports whether the active system, which solveSparse has just solved, has a unique
+// solution. The first solve shows this only for the directions that occur in its right-hand side.
+// Therefore isRegular solves the system again with another right-hand side.
 func (q *piecewiseQP) isRegular() (worst int, ok bool) {
 	s := len(q.act)
 	b, x, part := q.crossAt[:s], q.d[:s], 0.0
 	for i, j := range q.act {
-		// The multiples of the golden ratio modulo 1 make a right-hand side with a part in every
+		// The multiples of the golden ratio modulo 1 give a right-hand side that is orthogonal to no
 		// direction of the data.
 		_, part = math.Modf(part + math.Phi)
 		b[i] = (part - .5) * math.Sqrt(q.diag[j]+q.r[j])
@@ -172,20 +172,20 @@ func (q *piecewiseQP) condBound(inverse float64) float64 {
 // and dinv.
 func (q *piecewiseQP) factorIsInLanes() bool { return atomic.LoadUint32(&q.inLanes) != 0 }
 
-// setInLanes sets q.inLanes. It first reads the old value, because a store costs much more than a
-// load and the value seldom changes.
+// setInLanes sets q.inLanes if its value changes, which is rare. It compares first, because a store
+// costs much more than a load.
 func (q *piecewiseQP) setInLanes(elsewhere uint32) {
 	if atomic.LoadUint32(&q.inLanes) != elsewhere {
 		atomic.StoreUint32(&q.inLanes, elsewhere)
 	}
 }
 
-// owning is locked while the method ownPoint computes a factor. This seldom happens, so all problems
+// owning is locked while the method own computes a factor. This seldom happens, so all problems
 // share one lock.
 var owning sync.Mutex
 
-// own computes the factor of the active system in a and dinv if it is not there. Concurrent
-// derivatives may call own.
+// own computes the factor of the active system in a and dinv, if the factor is only in q.lanes.
+// Concurrent derivatives may call own.
 func (q *piecewiseQP) own() {
 	if !q.factorIsInLanes() {
 		return

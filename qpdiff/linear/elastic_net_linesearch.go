@@ -114,13 +114,13 @@ func (q *piecewiseQP) moveAlongDependency(k int) (moved, ok bool) {
 	if !ok {
 		return false, false
 	}
-	var decreasing float64
+	var downSlope float64
 	for i, t := range v {
-		decreasing += q.linearSlope(i) * t
+		downSlope += q.linearSlope(i) * t
 	}
-	// If the objective is flat along v, rounding decides the sign of the variable decreasing. If there
-	// is no kink in this direction, x can move in the opposite direction instead.
-	if decreasing < 0 {
+	// If the objective is flat along v, downSlope is a rounding error, and its sign is arbitrary. If
+	// there is no kink in the chosen direction, x can then move in the opposite direction.
+	if downSlope < 0 {
 		floats.Scale(-1, v)
 	}
 	t := q.maxStepOnSide(v)

@@ -175,7 +175,8 @@ type columnQuadratic struct {
 	kernel    woodbury.Sum
 	support   woodbury.Support
 	dual      []float64 // work of dualNewton: v, and the step
-	// if r_j is below near times its diagonal entry, it gets a proximal term of this size
+	// a proximal term divided by the diagonal entry of its coordinate j; used if r_j is smaller than
+	// this term
 	proximalShare float64
 	gradChange    []float64 // for each coordinate: minus the change of u along the step
 	fit           []float64 // work: Cx

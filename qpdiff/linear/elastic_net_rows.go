@@ -26,9 +26,9 @@ const (
 	// correction would have about the square of this relative size.
 	rowsCorrections = 4
 	rowsCorrected   = 1e-9
-	// If r_j is smaller than dualProximal times the diagonal entry of coordinate j, the coordinate
-	// may get a proximal term, which is at most this large; see setProximalShare. Smaller terms cost many
-	// more Newton steps, and larger terms cost more proximal points.
+	// If r_j is smaller than dualProximal times the diagonal entry of coordinate j, the coordinate may
+	// get a proximal term. This product also bounds the proximal term; see setProximalShare. Smaller
+	// terms cost many more Newton steps, and larger terms cost more proximal points.
 	dualProximal = 1e-3
 )
 
@@ -239,23 +239,23 @@ func (q *piecewiseQP) factorK(proximal bool) bool {
 // of the last factorRows. With the right-hand side b, the vector f = K⁻¹·C·(b/r) is C times the
 // solution u = (b − inv·Cᵀf)/r. A correction of f by δ = K⁻¹(C·u − f) changes u by −inv·Cᵀδ/r.
 // Rounding errors of u, which are large for a small r, are part of C·u, and therefore corrected.
-// The other arguments are scratch: fit and change have an entry for each row, and along has one
-// for each unknown.
-func (q *piecewiseQP) solveRows(u, fit, change, along []float64) {
-	fit, change, along = fit[:q.rows], change[:q.rows], along[:len(u)]
+// The other arguments are scratch: rowFit and rowChange have one entry for each row, and columnWork
+// has as many entries as u.
+func (q *piecewiseQP) solveRows(u, rowFit, rowChange, columnWork []float64) {
+	rowFit, rowChange, columnWork = rowFit[:q.rows], rowChange[:q.rows], columnWork[:len(u)]
 	for i, j := range q.act {
 		u[i] /= q.r[j]
 	}
-	clear(fit)
+	clear(rowFit)
 	for range 1 + rowsCorrections {
-		q.combine(change, u, q.act)
-		floats.Sub(change, fit)
-		q.kernel.Solve(change)
-		floats.Add(fit, change)
-		q.dots(along, change, q.act)
+		q.combine(rowChange, u, q.act)
+		floats.Sub(rowChange, rowFit)
+		q.kernel.Solve(rowChange)
+		floats.Add(rowFit, rowChange)
+		q.dots(columnWork, rowChange, q.act)
 		whole, part := 0.0, 0.0
 		for i, j := range q.act {
-			move := q.inv * along[i] / q.r[j]
+			move := q.inv * columnWork[i] / q.r[j]
 			u[i] -= move
 			h := q.diag[j] + q.r[j]
 			whole, part = max(whole, h*u[i]*u[i]), max(part, h*move*move)

@@ -14,8 +14,8 @@ import (
 // many signs, with exact steps on the active set. At the end it takes only exact steps.
 //
 // Each exact step that moves x lowers the objective. A coordinate enters only after x has reached
-// the minimiser on the active set. So no active set is minimised twice, and the number of steps is
-// finite.
+// the minimiser on the active set. So x never reaches the minimiser on the same active set twice,
+// and the number of steps is finite.
 func (q *piecewiseQP) solve() error {
 	_, err := q.advance(math.MaxInt)
 	return err

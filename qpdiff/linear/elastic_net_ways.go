@@ -195,7 +195,7 @@ func (e *elasticNetFit) start() {
 
 // clipPenalty sets coordinates of the warm start to 0 if they are certainly 0 at the solution. A
 // coordinate is certainly 0 if the penalties hold it at 0 for every residual that is not longer
-// than y. The slope of such a coordinate might overflow.
+// than y. If such a coordinate were not set to 0, its slope might overflow.
 func (e *elasticNetFit) clipPenalty() {
 	root, x := e.root[:len(e.l1)], e.qp.x[:len(e.l1)]
 	for j, l1 := range e.l1 {

@@ -107,7 +107,7 @@ func (e *elasticNetFit) solveWorking() error {
 	s.startFromPast(e.rmsY)
 	warm, most, done := s.warm, earlySteps, false
 	for s.warm = false; ; warm = true {
-		err := e.change()
+		err := e.changeSet()
 		if err != nil {
 			return err
 		}
@@ -155,8 +155,8 @@ func (e *elasticNetFit) passVectors() {
 
 // growSet chooses the features that enter the set. If the set has more features than there are
 // rows, all features may enter at once, because the systems then have one unknown for each row. The
-// argument solved is true if the problem on the set is solved. Only then does grow also choose the
-// features for which rounding hides the side of the kink.
+// argument solved is true if the problem on the set is solved. Only then can growSet choose
+// features for which rounding hides the side of the kink; it does so if no other feature enters.
 func (e *elasticNetFit) growSet(solved bool) {
 	s := e.workSet
 	most := max(firstFeatures, len(s.features))
@@ -232,11 +232,11 @@ func (e *elasticNetFit) slopes() {
 	}
 }
 
-// The method change replaces the coordinates of the quadratic problem by the features of the new
-// working set, which includes the features that enter. The problem then starts at theta. The method
+// changeSet adds the entering features to the working set, and replaces the coordinates of the
+// quadratic problem by the features of the new set. The problem then starts at theta. changeSet
 // keeps the columns and Gram entries that exist already. It returns an error if the set needs more
 // than Data.MaxBytes.
-func (e *elasticNetFit) change() error {
+func (e *elasticNetFit) changeSet() error {
 	s := e.workSet
 	for _, j := range s.entering {
 		s.inSet[j] = true
@@ -255,7 +255,7 @@ func (e *elasticNetFit) change() error {
 		if err := e.makeRoom(); err != nil {
 			return err
 		}
-		e.gather()
+		e.gatherSet()
 	}
 	e.groups.of, e.groups.count = e.groups.of[:0], s.groups.count
 	for k, j := range s.features {
@@ -316,8 +316,8 @@ func (e *elasticNetFit) sparseHeld(set float64) float64 {
 	return sparse.Entries(rows, n, float64(e.sparse.Stored())) + setEntries(rows, n, set) + gram + sparse.SolveEntries(rows, set) + float64(len(e.counts))
 }
 
-// The method gather stores the data of the features in the working set in the quadratic problem.
-func (e *elasticNetFit) gather() {
+// gatherSet stores the data of the features in the working set in the quadratic problem.
+func (e *elasticNetFit) gatherSet() {
 	s, q, n, was := e.workSet, &e.qp, len(e.workSet.features), len(e.workSet.oldFeatures)
 	cached := len(q.g) > 0
 	e.resize(n)

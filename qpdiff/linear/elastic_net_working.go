@@ -43,8 +43,8 @@ type workingSet struct {
 	groups            penaltyGroups
 	theta, slope      []float64
 
-	// the rows of X that the columns have, ascending: the rows that count, or all rows of a sparse
-	// X
+	// the rows of X that have an entry in the columns, ascending: the rows with a weight above 0, or
+	// all rows of a sparse X
 	counting    []int
 	residual    []float64   // the residual of each of these rows
 	fitSize     float64     // bounds the size of the terms of the residual, over √N
@@ -58,14 +58,14 @@ type workingSet struct {
 	maxFeatures int         // the most features that were in the set
 
 	pastFits  []pastFit
-	oldestFit int // of past
-	// the index in past of the last fit, or of the fit from which theta begins; len(past) or more:
-	// none
+	oldestFit int // the index of the oldest fit in pastFits
+	// the index in pastFits of the last fit, or of the fit from which theta begins; len(pastFits) or
+	// more: none
 	startFit int
 
 	gradients bool // conjugate gradients with sparse columns solve the systems of the set
 
-	// Scratch of gather. The slice oldFeatures has the features of the previous set. The slices
+	// Scratch of gatherSet. The slice oldFeatures has the features of the previous set. The slices
 	// oldPlaces and newPlaces have the old and the new positions of the features that stay. The slice
 	// productPlaces has the positions of the features whose products with a new feature are computed.
 	oldFeatures, oldPlaces, newPlaces, productPlaces []int
@@ -92,11 +92,11 @@ func (s *workingSet) resize(n, rows int) {
 	s.reset()
 }
 
-// workingEntries returns the number of entries that resize and gather allocate for n features. The
-// parameter features is the size of the working set, and fetched counts the features whose columns
-// have been fetched. The result includes the vectors of the derivatives, but not the Gram matrix.
-// The active system is counted by systemEntries, and the entries for weakly active coordinates are
-// counted by partRoom.
+// workingEntries returns the number of entries that resize and gatherSet allocate for n features.
+// The parameter features is the size of the working set, and fetched counts the features whose
+// columns have been fetched. The result includes the vectors of the derivatives, but not the Gram
+// matrix. The active system is counted by systemEntries, and the entries for weakly active
+// coordinates are counted by partRoom.
 func workingEntries(rows, n, features, fetched float64) float64 {
 	const room = 4.5 // the slice of a column
 	return setEntries(rows, n, features) + fetched*(rows+room) + kernelEntries(rows, n, features)
@@ -303,7 +303,7 @@ func (s *workingSet) remember(loss float64) {
 		s.startFit = pastFits
 		return
 	}
-	if s.startFit >= len(s.pastFits) || !s.pastFits[s.startFit].supports(s.theta, support) {
+	if s.startFit >= len(s.pastFits) || !s.pastFits[s.startFit].hasSupport(s.theta, support) {
 		s.startFit = s.oldestFit
 		s.oldestFit = (s.oldestFit + 1) % pastFits
 		if s.startFit == len(s.pastFits) {
@@ -319,9 +319,9 @@ func (s *workingSet) remember(loss float64) {
 	}
 }
 
-// supports reports whether f and theta have the same support. support is the number of features in
-// the support of theta.
-func (f *pastFit) supports(theta []float64, support int) bool {
+// hasSupport reports whether the support of f is also the support of theta. The parameter support
+// is the number of features in the support of theta.
+func (f *pastFit) hasSupport(theta []float64, support int) bool {
 	return len(f.features) == support && !slices.ContainsFunc(f.features, func(j int) bool { return theta[j] == 0 })
 }
 

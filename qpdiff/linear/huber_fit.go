@@ -80,8 +80,7 @@ func (l *huberNewton) firstPiece() (done bool, err error) {
 			return done, nil
 		}
 	}
-	// If all rows together do not determine θ, the rows of any other zone do not determine it
-	// either.
+	// If all rows together do not determine θ, no part of them does, and θ is not unique.
 	clear(l.zone)
 	done, at := l.start()
 	if at < l.k {

@@ -61,10 +61,10 @@ const (
 	// product and one of the sum.
 	logisticRounding = 2 * dense.Eps
 
-	// After a short step, the probabilities are computed by series. In its first logisticBoundSteps
-	// steps, a small problem does not compute the length of a step if a cheap upper bound of the
-	// length is short enough for a series. Later steps use the length itself, because the bound
-	// might never fall below logisticLastStep, and the fit would then not end.
+	// After a short step, the probabilities are computed by series. In the first logisticBoundSteps
+	// steps, a small problem first computes a cheap upper bound of the step's length. If this bound is
+	// short enough for a series, the bound replaces the length. Later steps use the length itself,
+	// because the bound might never fall below logisticLastStep, and the fit would then not end.
 	logisticBoundSteps = 8
 
 	// At margins above logisticLargestMargin, exp is near overflow. 1−π and w of such a row are

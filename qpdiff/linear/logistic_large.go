@@ -16,8 +16,9 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// logisticLarge has the fields that only a logistic regression with many parameters uses. Products
-// with the rows solve the systems of such a problem.
+// logisticLarge has the fields that only a logistic regression with many parameters uses. The
+// systems of this regression are solved by conjugate gradients, whose products use the rows of the
+// data.
 type logisticLarge struct {
 	on          bool
 	byRows      bool

@@ -52,8 +52,8 @@ func (l *logisticNewton) resizeHessian(withHessian bool) {
 	}
 }
 
-// takeEntries switches a fit that began by products to the Hessian's entries. The systems of the
-// products are kept.
+// takeEntries switches a fit from products with the rows to the entries of the Hessian. It keeps
+// the systems of the products.
 func (l *logisticNewton) takeEntries() error {
 	m, k := float64(l.m), float64(l.k)
 	held := l.large.heldEntries
@@ -113,22 +113,22 @@ func (l *logisticNewton) solve(limit int) error {
 // step.
 const logisticLooseStep = .1
 
-// The last step of a fit by products may leave an error of the margins. logisticLeft is the largest
-// allowed error, as a fraction of the largest margin or of 1. It is well below the rounding of the
-// margins.
+// Conjugate gradients may leave an error of the margins in the last step of a fit. The largest
+// allowed error is logisticLeft times the largest margin, or logisticLeft if all margins are below
+// 1. It is well below the rounding of the margins.
 const logisticLeft = dense.Eps / 16
 
 // stepTolerance returns the relative error that conjugate gradients may leave in a Newton step. The
 // previous step had the length lastLength and the relative error tol.
 //
 // A relative error of lastLength² keeps convergence quadratic. The last step of a fit may have a
-// larger one: its absolute error may be the parameter allowed. The length of the next step is about
+// larger one, if its absolute error is at most allowedError. The length of the next step is about
 // lastLength times the larger of lastLength and tol. This forecast is not exact, so stepTolerance
 // allows only a quarter of the error that follows from it.
-func stepTolerance(lastLength, tol, allowed float64) float64 {
-	enough := allowed / (4 * lastLength * max(lastLength, tol))
+func stepTolerance(lastLength, tol, allowedError float64) float64 {
+	enough := allowedError / (4 * lastLength * max(lastLength, tol))
 	if lastLength <= logisticLastStep { // the step before was longer than its forecast
-		enough = min(tol/4, allowed/(4*lastLength))
+		enough = min(tol/4, allowedError/(4*lastLength))
 	}
 	return max(logisticLastStep, min(logisticLooseStep, max(lastLength*min(lastLength, 1), enough)))
 }
@@ -342,8 +342,8 @@ func (l *logisticNewton) newtonStep() (damped bool, err error) {
 
 // checkDetermined returns an error if h is singular to working precision, because θ and its
 // derivatives are then unknown. It also returns an error if the rounding of the gradient may move a
-// margin by more than decisionTol. It tries upper bounds first, because they cost little and almost
-// always decide.
+// margin by more than learner.DecisionTol. It tries upper bounds first, because they cost little
+// and almost always decide.
 func (l *logisticNewton) checkDetermined() error {
 	k := l.k
 	pivots, margin, noise := 1.0, 0.0, 0.0 // squared norms in variables that give h a unit diagonal

@@ -67,8 +67,8 @@ func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []flo
 	return at, shares
 }
 
-// withoutRows does the work of adjoint for problems with equal features. θ has no derivative in X,
-// for which withoutRows returns the error rowsError.
+// withoutRows does the work of adjoint if θ has no derivative with respect to X, because features
+// are equal. It computes all other derivatives, and returns rowsError, the error for X.
 func (d *penalisedDerivative) withoutRows(m penalisedModel, g *learn.Grad, dtheta []float64, rowsError error) error {
 	rest := *g
 	rest.X, rest.Stored = nil, nil

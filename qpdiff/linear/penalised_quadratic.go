@@ -44,7 +44,7 @@ type penalisedQuadratic struct {
 	// size of the terms of Gθ − c, for settleWeak; computed only if it is needed
 	terms     []float64
 	w, v      []float64    // work, made by probe
-	reducedQP *piecewiseQP // work of settle
+	reducedQP *piecewiseQP // work of settleWeak
 }
 
 // SetContext implements [learn.ContextLearner].
@@ -121,10 +121,10 @@ func (e *penalisedQuadratic) suspectWeak() (anyWeak bool, err error) {
 	return e.listWeak(e.rmsY*in+e.norm, q.cond(), least), nil
 }
 
-// settleWeak ends the search for weakly active coordinates that listWeak began. It reads terms, and
-// the rows of G for the listed coordinates. Each of these rows needs entries only at listed and
-// active coordinates. If some listed coordinates are at zero, their features and the features of
-// the support must be linearly independent. Otherwise the solution would not be unique, and
+// settleWeak completes the list of weakly active coordinates that listWeak began. It uses the field
+// terms and, for each listed coordinate, a row of G, of which only the entries at listed and active
+// coordinates must be set. If some listed coordinates are at zero, their features and the features
+// of the support must be linearly independent. Otherwise the solution would not be unique, and
 // settleWeak returns an error.
 func (e *penalisedQuadratic) settleWeak() error {
 	if !e.retest() {
@@ -142,7 +142,7 @@ func (e *penalisedQuadratic) settleWeak() error {
 
 // listWeak lists the weakly active coordinates and reports whether there are any. cond is the
 // condition of the active system. size is the size of the solution plus the size of the system's
-// right-hand side. minSquare is the smallest square.
+// right-hand side. minSquare is the smallest square h_jj·θ_j² of an active coordinate j.
 func (e *penalisedQuadratic) listWeak(size, cond, minSquare float64) bool {
 	e.weakPenalised, e.weakFree = e.weakPenalised[:0], e.weakFree[:0]
 	negligible := dense.LargestNegligible(size, cond)
@@ -150,8 +150,8 @@ func (e *penalisedQuadratic) listWeak(size, cond, minSquare float64) bool {
 	act := q.act
 	squares := q.z[:len(act)] // see suspectWeak
 	next := 0
-	// If a square exceeds sureSquare, its root need not be computed. The factor 2 allows for the
-	// rounding of the square and of negligible².
+	// A coordinate whose square exceeds sureSquare is certainly not weakly active, and needs no square
+	// root. The factor 2 allows for the rounding of the square and of negligible².
 	sureSquare := max(2*negligible*negligible, leastSquare)
 	if len(act) == e.n && minSquare > sureSquare {
 		return false

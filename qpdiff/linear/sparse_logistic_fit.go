@@ -52,7 +52,7 @@ type sparseLogisticFit struct {
 	views    [][]float64    // of each coordinate: its part of setCols
 	workCols sparse.Columns // for a sparse X, in place of setCols and views
 	along    float64        // of the rows that curve takes
-	entering []int          // work of choose
+	entering []int          // work of chooseWorkSet
 
 	iter int  // steps of the last fit
 	warm bool // theta is the start of the next fit

@@ -19,13 +19,12 @@ const (
 	sparseMaxIter = 200
 	// If a step is shorter than sparseNear, the next step may be the last.
 	sparseNear = 1e-4
-	// After a step that is short enough to be the last, an optimality condition may still fail. One
-	// such step may occur because a coordinate enters. After sparseStuck such steps in succession,
-	// the fit fails, because the rounding of the model then hides the condition.
+	// After a step that is short enough to be the last, an optimality condition may still fail, for
+	// example because a coordinate enters. After sparseStuck such steps in succession, the fit fails,
+	// because the rounding of the model then hides the condition.
 	sparseStuck = 5
-	// To make a singular model regular to working precision, a part of the model's diagonal is
-	// added to the model. This part is sparseDamping·eps·(number of coordinates). See
-	// dense.Unsolvable.
+	// A singular model becomes regular to working precision if the part sparseDamping·eps·(number of
+	// coordinates) of its diagonal is added to it. See dense.Unsolvable.
 	sparseDamping = 4 * dense.ComplementarityTol
 	// sparseSingular limits the number of successive steps with a singular model. If the model ever
 	// becomes regular, it does so when the margins reach a few dozen.
@@ -125,8 +124,8 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 }
 
 // propose computes the next Newton step and the change dm of the margins along the step. It returns
-// the length r of the step, and maxS for diverges. It returns an error if there is no minimiser, or
-// none to working precision.
+// the length r of the step, and the argument maxS for isDiverging. It returns an error if there is
+// no minimiser, or none to working precision.
 func (l *sparseLogisticFit) propose(track *sparseProgress, warm bool) (r, maxS float64, err error) {
 	l.qp.stopper.Look()
 	if !dense.AllFinite(l.g) {
@@ -154,7 +153,7 @@ func (l *sparseLogisticFit) propose(track *sparseProgress, warm bool) (r, maxS f
 }
 
 // endAtRounding ends the search at a theta that is optimal up to rounding although the last step,
-// of length r, is not short. The step is then rounding.
+// of length r, is not short. The last step then consists of rounding errors.
 func (l *sparseLogisticFit) endAtRounding(r float64) error {
 	switch {
 	case r <= learner.DecisionTol:
@@ -166,15 +165,15 @@ func (l *sparseLogisticFit) endAtRounding(r float64) error {
 }
 
 // newtonStep minimises the second-order model of the loss plus the penalties, on the coordinates
-// that choose selects. It leaves the minimiser in qp.x, and sets step to the minimiser minus theta.
+// that chooseWorkSet selects. It leaves the minimiser in qp.x, and sets step to the minimiser minus
+// theta.
 //
 // The minimiser may not be unique to working precision. newtonStep then adds to the model a part of
 // its diagonal, centred at theta, and returns the error singular. The model may become regular at
 // later points, at which more rows are predicted with certainty.
 //
-// newtonStep solves for the Newton step. If fewDigits is true, conjugate gradients compute fewer
-// digits. If fewDigits is false, the method refine corrects all coordinates that matter for the
-// loss.
+// If fewDigits is true, conjugate gradients compute fewer digits of the step. If fewDigits is
+// false, the method refine corrects all coordinates that matter for the loss.
 func (l *sparseLogisticFit) newtonStep(warm, fewDigits bool) (singular, err error) {
 	q := &l.qp
 	l.chooseWorkSet()
