@@ -28,10 +28,10 @@
 // # Errors
 //
 // The package panics at two bugs of the caller, with a message that begins with "qpdiff: ". One bug
-// is a destination of the wrong length. The other is a struct copied after its first use: after a
-// learner, a [Solution] or a [Workspace] was used and then copied, using the copy panics. Failures
-// that depend on data are returned as errors. Use errors.Is to compare an error with the Err…
-// values of this package, and errors.As to find its [ArgError] or [NotDifferentiableError].
+// is a destination of the wrong length. The other is the use of a copy: a learner, a [Solution] or
+// a [Workspace] must not be copied after its first use. Failures that depend on data are returned
+// as errors. Use errors.Is to compare an error with the Err… values of this package, and errors.As
+// to find its [ArgError] or [NotDifferentiableError].
 //
 // A [Solution] needs a small multiple of the memory of its QP's matrices, and the caller allocates
 // those matrices. A learner, in contrast, may need matrices far larger than its data. Each learner

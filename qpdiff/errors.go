@@ -67,9 +67,9 @@ func (w Weak) String() string {
 //
 // Strict complementarity is tested first. The field Weak lists the rows and coordinates at which
 // strict complementarity fails. If Weak is empty, the implicit function theorem fails for another
-// reason: a vector has a part outside the range of the KKT matrix. The vector is the cotangent, or
-// the derivative of the KKT conditions in the input. Residual is then the size of this part,
-// divided by the size of the whole vector.
+// reason: a vector lies partly outside the range of the KKT matrix. This vector is the cotangent,
+// or the derivative of the KKT conditions with respect to the input. Residual is then the size of
+// the part outside the range, divided by the size of the whole vector.
 type NotDifferentiableError struct {
 	Inputs   []Input // the requested inputs without a derivative; empty if no input has a derivative
 	Weak     Weak

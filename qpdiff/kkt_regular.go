@@ -25,9 +25,9 @@ type qpDerivative struct {
 	state       uint64 // the number of the solution for which it is prepared
 	generalised bool   // prepared with weakly active rows counted as inactive
 	weakRows    []int  // inequalities for which strict complementarity fails
-	// spareRows lists the active inequalities whose computed multiplier is zero, but whose multiplier
-	// may also be positive: the multipliers are not unique, and some other valid multipliers are
-	// positive there. See splitZeroRows.
+	// spareRows lists active inequalities whose computed multiplier is zero. Their multipliers are not
+	// unique: the KKT conditions also hold with other multipliers, which are positive on these rows.
+	// See splitZeroRows.
 	spareRows []int
 	// evenRows lists the rows with equal sides and the multiplier 0. The sign of a multiplier selects
 	// a side, and the multiplier 0 selects none.
@@ -147,10 +147,10 @@ func (d *qpDerivative) solve() (outside float64) {
 	return 0
 }
 
-// findPinned counts the variables minus the active rows, for each part of the program. If the count
-// of a part is 0, the part is at a vertex, and v is 0 in this part. A row with a nonzero right-hand
-// side adds n to the count of its part, so that this count is never 0. findPinned reports whether
-// the count of some part is 0.
+// findPinned computes, for each part of the program, the number of variables minus the number of
+// active rows. If this difference is 0, the part is at a vertex, and v is 0 in this part. A row
+// with a nonzero right-hand side moves v, so it adds n to the difference, which is then never 0.
+// findPinned reports whether the difference of some part is 0.
 func (d *qpDerivative) findPinned() (some bool) {
 	a := d.sys
 	if len(a.parts) == 1 && len(d.rows) < a.n { // the usual case
@@ -174,11 +174,11 @@ func (d *qpDerivative) findPinned() (some bool) {
 // of the residual's size, relRes and entryRes, which do not depend on the units.
 //
 // relRes is the largest ratio over the parts of the program. Each part has two ratios of 1-norms,
-// and the larger one counts. The first ratio belongs to the gradient: the gradient's residual
-// divided by the gradient's terms. The second ratio belongs to the rows, scaled to norm 1: the
-// rows' residual divided by the sum of the right-hand sides and the size of v. This size is the
-// norm of v, or a larger value: the gradient's terms divided by the size of Q. The norm alone would
-// be useless at a vertex, because v is 0 up to rounding there.
+// and the larger one counts. The first ratio is the gradient's residual divided by the gradient's
+// terms. The second ratio concerns the rows, scaled to norm 1: their residual is divided by the sum
+// of their right-hand sides and the size of v. The size of v is the larger of the norm of v and the
+// gradient's terms divided by the size of Q. The norm alone would be useless at a vertex, because v
+// is 0 up to rounding there.
 //
 // entryRes is the largest of three ratios. The first compares the residual of one gradient entry
 // with the terms of this entry. The second compares the residual of the rows with v plus the

@@ -26,10 +26,9 @@ type kktSystem struct {
 	// unit[j] = 1/√d_j is the unit in which residuals measure variable j.
 	unit []float64
 	// twoSided is true if rows have lower sides, or if the variables have bounds. The solver then
-	// works with one side of each inequality at a time. In the inequality c z ≤ r, c and r stand for
-	// the chosen side of the row. If this is the lower side, the row's scale is negative. The other
-	// side is −c z ≤ otherRhs, with the slack otherSlack = otherRhs + c z. If the row has no other
-	// side, otherRhs is +Inf.
+	// works with one side of each inequality at a time, and writes this side as c z ≤ r. For a lower
+	// side it negates the row, by a negative scale. The other side is −c z ≤ otherRhs, with the slack
+	// otherSlack = otherRhs + c z. If the row has no other side, otherRhs is +Inf.
 	twoSided             bool
 	otherRhs, otherSlack []float64
 	varPart, rowPart     []int // the number of the part to which a variable or a row belongs
@@ -67,9 +66,9 @@ func (f *triangle) clone() triangle {
 	return triangle{w: slices.Clone(f.w), t: slices.Clone(f.t), tinv: slices.Clone(f.tinv), q1: slices.Clone(f.q1)}
 }
 
-// add appends row r. The parameters coef and w describe the vector m_r of the row: it is coef·Q₁ + w,
-// with w orthogonal to Q₁. norm2 is ‖w‖². The new row q of Q₁ is w/‖w‖. add subtracts the projection
-// g·q from perp, with g = qᵀperp, and returns g.
+// add appends row r, whose vector is m_r = coef·Q₁ + w, with w orthogonal to Q₁. The parameter
+// norm2 is ‖w‖². The new row q of Q₁ is w/‖w‖. add subtracts from the vector perp its projection
+// g·q, where g = qᵀperp, and returns g.
 func (f *triangle) add(r, n int, norm2 float64, coef, w, perp []float64) (g float64) {
 	k := len(f.w)
 	f.tinv[k], g = dense.AppendRow(f.t[k*n:(k+1)*n], coef[:k], f.q1[k*n:(k+1)*n], w, perp, norm2)
@@ -323,9 +322,10 @@ func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int
 	return nu, r - a.m
 }
 
-// leavesEmpty reports whether row r is a row of zeros that a derivative can ignore. This requires
-// that the direction t does not change the row, and that its multiplier is not a wanted output.
-func (a *kktSystem) leavesEmpty(r int, dlambda, dnu []float64, t *QPGrad) bool {
+// isIgnorable reports whether a derivative can ignore row r. It can if three conditions hold: row r
+// is a row of zeros, the direction t does not change its sides, and the derivative of its
+// multiplier is not requested.
+func (a *kktSystem) isIgnorable(r int, dlambda, dnu []float64, t *QPGrad) bool {
 	if out, _ := a.placeOut(dlambda, dnu, r); a.onlyCol[r] != noEntry || out != nil {
 		return false
 	}

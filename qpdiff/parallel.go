@@ -154,8 +154,8 @@ func (j *sharedItems) noteError(i int, err error) {
 }
 
 // runAndWait works on the items in the caller's goroutine, and returns when no item runs any more.
-// The caller works too, because waking one more goroutine takes as long as a small share of the
-// work.
+// The caller works instead of only waiting, because a small share of the work takes no longer than
+// waking one more goroutine.
 func (j *sharedItems) runAndWait() {
 	defer j.wait()
 	j.runItems()

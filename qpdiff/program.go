@@ -73,8 +73,9 @@ type Sensitivity struct {
 // The returned error holds one [NotDifferentiableError] for each failure. Its Inputs are
 // "alpha[j]", or "alpha" if no derivative exists. Differentiate still returns the derivatives that
 // exist. A column for an α_j without a derivative is zero, and a block without a derivative is nil.
-// If constraints depend on each other, the multipliers are not unique. The first test fails for
-// multipliers with more zeros than necessary; pass other multipliers in this case.
+// If constraints depend on each other, the multipliers are not unique. Strict complementarity may
+// then fail only because more of the given multipliers are zero than necessary; pass other
+// multipliers in this case.
 //
 // An argument that cannot be used gives an [ArgError]. The error's kind is ErrDomain if the point
 // is not a solution. The kind is ErrShape if a function is nil, or if the numbers of multipliers
@@ -128,8 +129,8 @@ func (p *ConvexProgram) constraintsAt(l *lagrangian, x, lambda, nu, alpha []floa
 		}
 		c.value, c.mult, c.d = value, mult, d
 	}
-	// A ParamFunc returns the value of a sum, but not the sizes of the sum's terms. To first order,
-	// each term is a derivative times an entry of x or alpha.
+	// A ParamFunc does not return the sizes of the terms of its sums. They are estimated to first
+	// order: a term is a derivative times an entry of x or alpha.
 	for j := range l.terms {
 		for i, v := range x {
 			l.terms[j] += math.Abs(l.hess.At(j, i) * v)

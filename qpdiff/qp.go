@@ -31,8 +31,8 @@ type Solution struct {
 	// Generalised selects the derivatives at weakly active rows, which are rows with the slack 0 and
 	// the multiplier 0. False: a derivative that does not exist is an error. True: weakly active rows
 	// count as inactive. The result is then not a derivative but one element of the generalised
-	// (Bouligand) Jacobian. This element is a limit of derivatives of other problems. In these
-	// problems h is larger on the weakly active rows, and decreases to its value.
+	// (Bouligand) Jacobian. This element is the limit of derivatives as h decreases to its value on
+	// the weakly active rows.
 	Generalised bool
 
 	Z []float64 // n: the minimiser

@@ -175,11 +175,12 @@ func (a *kktMatrix) partingRatio(c []float64, rows []int, m int, wanted [3]bool)
 	return worst
 }
 
-// partsRowsLater reports whether a change Ċ of the rows makes dependent rows independent, though
-// only after z or the multipliers have moved a little. Their rates of change are the last solution
-// (ż, ẏ). For example, let the second of two rows z₁ = 1 become z₁ + εz₂ = 1. The two rows agree
-// only if z₂ is 0.
-func (a *kktMatrix) partsRowsLater(c []float64) (splits bool) {
+// splitsRowsLater considers rows that depend on each other, and a change Ċ of these rows. It
+// reports whether the rows become independent at the first small change of z and of the
+// multipliers. The rates of change of z and of the multipliers are the last solution (ż, ẏ). For
+// example, let the second of two rows z₁ = 1 become z₁ + εz₂ = 1. Both rows can then hold only if
+// z₂ is 0.
+func (a *kktMatrix) splitsRowsLater(c []float64) (splits bool) {
 	n := a.n
 	moves := [2]bool{a.hasNonzero(0, n), a.hasNonzero(n, n+a.k)}
 	a.changedNulls(c, func(change []float64) {
@@ -188,10 +189,10 @@ func (a *kktMatrix) partsRowsLater(c []float64) (splits bool) {
 	return splits
 }
 
-// changedNulls calls the function f once for each of several null vectors x of the KKT matrix K,
-// with the product K̇x. These vectors x span the null space of K. K̇ is the change of K if its rows
-// C change by Ċ. An entry of the product that is at most rangeTol times its terms becomes zero. If
-// all entries are zero, changedNulls does not call f.
+// changedNulls computes the products K̇x for vectors x that span the null space of the KKT matrix
+// K. K̇ is the change of K if its rows C change by Ċ. An entry of a product that is at most
+// rangeTol times its terms becomes zero. changedNulls calls the function f with each product that
+// has a nonzero entry.
 func (a *kktMatrix) changedNulls(c []float64, f func(image []float64)) {
 	n, k := a.n, a.k
 	scaled := make([]float64, len(c))
@@ -277,10 +278,10 @@ func (a *kktMatrix) outputFree(d *qpDerivative, output QPOutput) float64 {
 //
 // If a row is active on its lower side, its derivative is in L or ZMin instead of H or ZMax. If
 // both sides of a row are equal, the sign of the multiplier selects the side that has the
-// derivative. The derivative holds for all changes that keep the lower side at most the upper one.
-// If both sides are equal and the multiplier is zero, the solution has a kink in the two sides, but
-// in no other data. In this case only the derivatives in L and H, or in ZMin and ZMax, do not
-// exist.
+// derivative. This derivative is valid for changes that do not raise the lower side above the upper
+// side. If both sides are equal and the multiplier is zero, the solution has a kink in the two
+// sides, but in no other data. In this case only the derivatives in L and H, or in ZMin and ZMax,
+// do not exist.
 //
 // The paper has one condition (Section 3), ∇_α g ∈ R(∇_z g). It is only the last of the three
 // tests, and does not suffice for a derivative. For example, the minimiser of ½(x − a)² subject to

@@ -71,27 +71,27 @@ func (a *activeSet) rayError(r int, rho []float64) float64 {
 }
 
 // ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ, with the coefficients y of the rows wᵢ
-// of the working set. The result size bounds the terms of β. In this bound, the largest of all
-// norms ‖yᵢm_wᵢ‖ replaces each of them, because a small yᵢm_wᵢ may consist of rounding errors of
-// the largest.
-func (a *activeSet) ray(r int) (rho []float64, beta, size float64) {
+// of the working set. The result termSize bounds the sizes of the terms of β. In this bound, every
+// norm ‖yᵢm_wᵢ‖ is replaced by the largest one, because a small yᵢm_wᵢ may consist of rounding
+// errors of the largest.
+func (a *activeSet) ray(r int) (rho []float64, beta, termSize float64) {
 	rho = a.work
 	copy(rho, a.crow(r))
 	big := math.Sqrt(a.mnorm[r])
-	beta, size = a.r[r], math.Abs(a.r[r])/big
+	beta, termSize = a.r[r], math.Abs(a.r[r])/big
 	for i, s := range a.w {
 		if a.rowPart[s] != a.rowPart[r] {
 			continue
 		}
 		norm := math.Sqrt(a.mnorm[s])
-		size += math.Abs(a.r[s]) / norm
+		termSize += math.Abs(a.r[s]) / norm
 		if v := a.y[i]; v != 0 {
 			floats.AddScaled(rho, -v, a.crow(s))
 			beta -= v * a.r[s]
 			big = max(big, math.Abs(v)*norm)
 		}
 	}
-	return rho, beta, size * big
+	return rho, beta, termSize * big
 }
 
 // provesNonconvex computes a direction z of negative curvature, and writes it to the certificate.
@@ -192,14 +192,14 @@ func (a *activeSet) setFallDirection() (some bool) {
 	}
 	for j, v := range a.step {
 		p, root := &a.parts[a.varPart[j]], math.Sqrt(a.d[j])
-		p.big = max(p.big, math.Abs(v)*root)
+		p.dirSize = max(p.dirSize, math.Abs(v)*root)
 		p.pmax = max(p.pmax, math.Abs(a.p[j])/root)
 		p.qmax = max(p.qmax, a.q[j*n+j]/a.d[j])
 	}
 	for j, v := range a.step {
 		d[j] = 0
-		if big := a.parts[a.varPart[j]].big; big > 0 && dense.Finite(big) {
-			d[j] = v * (1 / big)
+		if dirSize := a.parts[a.varPart[j]].dirSize; dirSize > 0 && dense.Finite(dirSize) {
+			d[j] = v * (1 / dirSize)
 		}
 	}
 	for i := range n {
@@ -222,9 +222,9 @@ func (r *rayResidual) isRay() bool {
 }
 
 // endsRay reports whether a point that moves along the direction a.dz meets row r. The parameter
-// product is the product of the row with a.dz. A far side of a row does not end the direction. If
-// the minimiser were at such a side, the terms of Qz would hide P there, and the residual at the
-// minimiser would be as large as at points before the side.
+// product is the product of the row with a.dz. A far side of a row does not count. At such a side
+// the terms of Qz would hide P, so a minimiser there would have no smaller residual than the points
+// before it.
 func (a *activeSet) endsRay(r int, product float64) bool {
 	slack := a.slack[r]
 	switch {
@@ -242,8 +242,8 @@ func (a *activeSet) endsRay(r int, product float64) bool {
 	return product <= flatTol || !p.isRay() || slack/product*a.hiddenSlope(p) < -p.slope
 }
 
-// hiddenSlope returns a slope along a.dz in part p of the program. The terms of Qz at the distance
-// 1 hide any smaller slope. gradientRatio uses the same terms.
+// hiddenSlope returns the largest slope along a.dz, in part p of the program, that the terms of Qz
+// hide after a step of length 1. It uses the same terms as gradientRatio.
 func (a *activeSet) hiddenSlope(p *programPart) (slope float64) {
 	n, d, dual := a.n, a.dz, 0.0
 	for _, i := range p.variables {

@@ -64,7 +64,8 @@ func (a *activeSet) restartAtZ() int {
 		if !a.equality(r) || a.tryEnter(r) {
 			continue
 		}
-		// The row depends on earlier rows, so its right-hand side has to agree with theirs.
+		// The row is a combination of earlier rows, so its right-hand side must be the same combination
+		// of their right-hand sides.
 		clear(a.y)
 		if len(a.w) == n {
 			m := a.mrow(r)
@@ -216,10 +217,10 @@ func (a *activeSet) byBlocks() bool {
 	return false
 }
 
-// oneByOne repeats one step until no row is violated, and then returns -1: it adds the most
-// violated row to the working set. If a row proves infeasibility, oneByOne returns this row.
-// Computing all slacks is expensive. oneByOne therefore watches only the rows whose violation is at
-// least enterFraction of the largest violation. It updates the slacks of these rows until their
+// oneByOne adds the most violated row to the working set, and repeats this step until no row is
+// violated. It then returns -1. If a row proves infeasibility, oneByOne returns this row. Computing
+// all slacks is expensive. oneByOne therefore watches only the rows whose violation is at least
+// enterFraction of the largest violation. It updates the slacks of these rows until their
 // violations are small, and then computes all slacks again.
 func (a *activeSet) oneByOne() int {
 	for a.iterations <= a.maxChanges {

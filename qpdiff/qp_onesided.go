@@ -50,7 +50,7 @@ func (s *Solution) DirectionalDerivative(w *Workspace, dz, dlambda, dnu []float6
 	defer func() { d.rows = rows }()
 	d.rows = nil
 	for r := range a.rows {
-		if a.leavesEmpty(r, dlambda, dnu, t) {
+		if a.isIgnorable(r, dlambda, dnu, t) {
 			continue
 		}
 		if a.equality(r) && !slices.Contains(apart, r) || a.multiplier(r) != 0 && !slices.Contains(weak, r) || slices.Contains(d.spareRows, r) {

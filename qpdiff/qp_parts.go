@@ -30,11 +30,12 @@ type partResidual struct {
 	ownRatio      float64 // the largest ratio of a gradient entry to its own terms
 }
 
-// rayResidual describes a direction in one part of the program. big is the size of the direction,
-// pmax of the linear term p, and qmax of Q. deviation is the direction's largest violation of the
-// conditions that unboundedTol lists. slope is the slope of p along the direction.
+// rayResidual describes a direction in one part of the program. The field dirSize is the size of
+// the direction, pmax is the size of the linear term p, and qmax is the size of Q. The field
+// deviation is the direction's largest violation of the conditions that unboundedTol lists. The
+// field slope is the slope of pᵀz along the direction.
 type rayResidual struct {
-	big, pmax, qmax, deviation, slope float64
+	dirSize, pmax, qmax, deviation, slope float64
 }
 
 func nonzero(v float64) bool { return v != 0 }

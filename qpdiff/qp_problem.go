@@ -225,9 +225,9 @@ func (s Status) String() string {
 //	u_j·|(Qz + p + Gᵀλ + Aᵀν)_j| / D_j
 //	the part's share of Gap   / max(D·Z, |h_r λ_r|, |b_r ν_r|)
 //
-// where 0/0 counts as 0. A lower bound of Relative concerns rows. Let v be the violation of row r,
-// and t the largest term of the row. If v > Tol·t, Relative is at least v / (t + ‖L⁻¹G_r‖·(‖Lᵀz‖² +
-// ‖L⁻¹p‖²)^½). Here LLᵀ is Q plus the proximal term.
+// where 0/0 counts as 0. Relative also has a lower bound for each row. Let t be the largest term of
+// row r, and v the row's violation. If v exceeds Tol·t, Relative is at least v / (t +
+// ‖L⁻¹G_r‖·(‖Lᵀz‖² + ‖L⁻¹p‖²)^½). Here LLᵀ is Q plus the proximal term.
 //
 // If Q is safely positive definite, all units u_j are 1 and D_j = D. Otherwise the units
 // equilibrate Q and the rows with several entries: the largest entry of each row and column becomes
@@ -237,9 +237,9 @@ func (s Status) String() string {
 // is larger. If one entry of a row is so large that the row's other entries are within rounding of
 // 0, the row counts as a row with one entry.
 //
-// A second lower bound applies if Relative is above 1e-13. Take an entry of the gradient, or the
-// violation of a row, that exceeds 1e-13 in these units. Let q be this number divided by the
-// size of the terms that are summed for it. If q exceeds 1e-8, Relative is at least q.
+// A second lower bound applies if Relative is above 1e-13. It concerns each entry of the gradient,
+// and each violation of a row, that exceeds 1e-13 in these units. Let q be the entry or violation,
+// divided by the size of the terms whose sum it is. If q exceeds 1e-8, Relative is at least q.
 // Values of Relative up to 1e-14 are upper bounds.
 type KKTResidual struct {
 	Primal, Dual, Gap float64
@@ -266,11 +266,11 @@ type qpReport struct {
 // negative entry of λ multiplies the lower side in place of h. In the certificate of an Unbounded
 // program, a row with a lower side requires Gz ≥ 0.
 //
-// A finite side of a row counts as infinite if rounding hides it because it is far away. To test
+// A finite side of a row counts as infinite if it is so far away that rounding hides it. To test
 // this, a point moves along the certificate's direction z until it meets the side. The side is too
-// far away if the slope of the objective along z is less than 1e-11 of the terms of Qz at that
-// point. Hence the direction z may lead across a far side. In a linear program Qz has no terms, and
-// z leads across no finite side.
+// far away if, at that point, the slope of the objective along z is less than 1e-11 of the terms of
+// Qz. The direction z may therefore lead across such a side. In a linear program Qz has no terms,
+// and z leads across no finite side.
 type Certificate struct {
 	Z, Lambda, Nu []float64
 	// Residual is the largest violation of the equations above, divided by the size of their terms. In

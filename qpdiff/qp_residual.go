@@ -119,9 +119,9 @@ func (a *activeSet) checkSizes(k int) {
 	}
 }
 
-// besideLarger reports whether part p of the program may lose digits to underflow. It may if
-// another part has sizes that do not underflow, because the lost digits are negligible compared
-// with the sizes of the other part.
+// besideLarger reports whether the digits that part p of the program loses to underflow do not
+// matter. They do not matter if another part has sizes that do not underflow, because the lost
+// digits are negligible compared with these sizes.
 func (a *activeSet) besideLarger(p *programPart) bool {
 	for k := range a.parts {
 		o := &a.parts[k]

@@ -42,11 +42,11 @@ func geometricScale(scratch []float64, n, k int, h, c []float64) []float64 {
 }
 
 // withoutTiny returns the rows c without their negligible entries, or nil if there are none. An
-// entry is negligible if it is tiny compared with two numbers: the largest entry of its row, and
-// the largest entry of its column. The entries are compared after scaling; e holds the logarithms
-// of the scales. The tiniest entries distort these scales, so that much larger entries may seem
-// tiny too. withoutTiny therefore removes only the tiniest entries, and the next call, with new
-// scales, judges the larger ones again. The slice scratch has as many entries as e.
+// entry is negligible if it is tiny compared with the largest entry of its row, and with the
+// largest entry of its column. The entries are compared after scaling; e holds the logarithms of
+// the scales. The tiniest entries distort these scales, so that larger entries may seem tiny too.
+// withoutTiny therefore removes only the tiniest entries. The next call, with new scales, tests the
+// larger ones again. The slice scratch has as many entries as e.
 func withoutTiny(e, scratch []float64, n, k int, h, c []float64) (kept []float64) {
 	scaled := func(i, j int) float64 { return math.Log2(math.Abs(c[i*n+j])) + e[n+i] + e[j] }
 	least, largest := math.Inf(1), math.Inf(-1)
@@ -212,8 +212,8 @@ func (a *activeSet) findLone(e []float64) (c []float64) {
 		}
 		e = geometricScale(work, n, a.rows, a.q, c)
 	}
-	// The remaining rows must agree on the units. In these units, the entries of P must have
-	// similar sizes.
+	// The remaining rows must determine units in which their own entries have similar sizes, and so do
+	// the entries of P.
 	if entrySpread(n, a.rows, c, e) > clearUnits || entrySpread(n, 1, a.p, append(e[:n:n], 1)) > clearUnits {
 		clear(a.loneRows)
 		return nil
@@ -250,8 +250,9 @@ func (a *activeSet) keepLone(c, e []float64) (some bool) {
 	return some
 }
 
-// unitVotes returns one number for each variable j. It is the number of entries that agree on the
-// unit of j, reduced by 2 for each lone row whose largest entry is in column j.
+// unitVotes returns, for each variable j, the number of nonzero entries that belong to j: entries
+// of P, of the diagonal of Q, and of the unmarked rows with several entries. Each lone row whose
+// largest entry is in column j reduces this number by 2.
 func (a *activeSet) unitVotes(c, e []float64) []int {
 	n := a.n
 	votes := make([]int, n)

@@ -54,8 +54,9 @@ func (d *qpDerivative) change(t *QPGrad) {
 // dlambda or dnu is skipped. JVP returns the errors of VJP. If it returns an error, it writes
 // nothing. The returned error joins one error for each block of t along which no derivative exists,
 // and one error for each wanted output that is not unique. There is no derivative along a block in
-// two cases: the block leaves the range of the KKT matrix, or it makes dependent rows independent.
-// The workspace w has the same meaning as in VJP.
+// two cases: the change of the KKT conditions along the block is not in the range of the KKT
+// matrix, or the block makes dependent rows independent. The workspace w has the same meaning as in
+// VJP.
 func (s *Solution) JVP(w *Workspace, dz, dlambda, dnu []float64, t *QPGrad) error {
 	d, err := s.derivative(w, s.Generalised)
 	if err != nil {
@@ -89,7 +90,7 @@ func (d *qpDerivative) jvp(dz, dlambda, dnu []float64, t *QPGrad) error {
 	}
 	d.change(t)
 	d.solve()
-	if d.kkt != nil && d.kkt.partsRowsLater(d.rowChange(t)) {
+	if d.kkt != nil && d.kkt.splitsRowsLater(d.rowChange(t)) {
 		others := qpInputs{InputQ: true, InputP: true, InputH: true, InputB: true, InputL: true, InputZMin: true, InputZMax: true}
 		return missingError(t, others, func(input QPInput) *NotDifferentiableError { return d.singularError(input, 1) })
 	}

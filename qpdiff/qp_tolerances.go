@@ -38,9 +38,9 @@ const (
 	// dependTol decides whether row r depends on the working set. Row r depends on it if the
 	// projection of m_r leaves a remainder below dependTol·‖m_r‖.
 	dependTol = 1e-9
-	// noneLeft decides whether the remainder of m_r after projection is a rounding error. The
-	// remainder counts as a rounding error if its norm is below noneLeft·‖m_r‖. Row r is then never
-	// used, even if no other row helps.
+	// noneLeft decides whether the remainder of m_r after projection is a rounding error. It is one if
+	// its norm is below noneLeft·‖m_r‖. Row r then never enters the working set, even if no other row
+	// can.
 	noneLeft = 1e-13
 	// blockTol concerns the coefficients of a combination of rows. A coefficient counts as a rounding
 	// error if it is below blockTol times the largest coefficient. The multiplier of its row then does
@@ -100,9 +100,8 @@ const (
 
 // The proximal term and the factors of the working set.
 const (
-	// cancelTol is a fraction of a vector's squared norm. If a projection leaves less than this
-	// fraction of the vector's squared norm, the rounding error of the remainder matters. As a
-	// fraction of the norm itself, cancelTol is a half.
+	// cancelTol is a fraction of a vector's squared norm, and corresponds to half the norm. If a
+	// projection leaves less than this fraction, the rounding error of the remainder matters.
 	cancelTol = .25
 
 	// safeNorm and 1/safeNorm bound the norms whose squares are safe. The square of a norm between
@@ -139,8 +138,8 @@ const (
 	// 2^tinyEntry than another entry of its row and than another entry of its column. Such an entry is
 	// the rounding error of a rounding error.
 	tinyEntry = 53
-	// tinyFraction is a fraction. Each negligible entry is too small by some number of bits. The
-	// entries that are removed together are too small by at least the fraction tinyFraction of the
+	// tinyFraction decides which negligible entries are removed together. Each negligible entry is too
+	// small by some number of bits. An entry is removed if its number is above tinyFraction times the
 	// largest of these numbers.
 	tinyFraction = .75
 
@@ -212,9 +211,10 @@ const (
 	// unboundedTol bounds how far a direction d may violate Qd = 0, Gd ≤ 0 and Ad = 0, relative to the
 	// size of the terms in these conditions.
 	unboundedTol = 1e-13
-	// slopeTol is the smallest fall of the objective along a direction d that counts, relative to p.
-	// Its unit is d's violation of the conditions of unboundedTol, but at least eps. A change of d
-	// that removes the violation would then cost ten thousand times less than this fall.
+	// slopeTol bounds the slope of the objective along a direction d, relative to the size of p. A
+	// proof of unboundedness requires a fall of more than slopeTol times d's violation of the
+	// conditions of unboundedTol, which counts as at least eps. A correction of d that removes the
+	// violation then changes the slope by at most a ten-thousandth of this fall.
 	slopeTol = 1e4
 	// flatTol decides whether the objective is flat along a direction: its curvature, relative to the
 	// sizes of the direction and of Q, is at most flatTol. It also decides whether a row is parallel
@@ -249,10 +249,10 @@ const (
 	noisyTol = 1e-9
 
 	// noiseTol bounds the rounding error of a residual, relative to the terms of the solution itself.
-	// If the error is larger, corrections continue until two successive corrections do not halve the
-	// residual. The error may be large if the proximal term is far larger than the terms of the
-	// solution: the rounding error of the proximal term vanishes only when the rows are satisfied to
-	// the last bit. The error may also be large if a sum has many terms, with one rounding error each.
+	// If the error is larger, corrections continue until two successive ones do not halve the
+	// residual. The error may be large for two reasons. First, the proximal term may be far larger
+	// than the terms of the solution; its rounding error vanishes only when the rows are satisfied to
+	// the last bit. Second, a sum may have many terms, with one rounding error each.
 	noiseTol = 4 * refinedTol
 
 	// maxCorrections bounds the number of corrections of a derivative. Corrections that only halve

@@ -115,15 +115,15 @@ func (d *qpDerivative) isZero(r int) bool {
 	cz, cy := d.cz[:n], d.cy[:k]
 	clear(cz)
 	clear(cy)
-	var value, own float64
+	var testedValue, own float64
 	if i := a.at[r]; i >= 0 {
-		value = a.lam[i]
+		testedValue = a.lam[i]
 		if a.equality(r) {
-			value = math.Abs(value)
+			testedValue = math.Abs(testedValue)
 		}
 		cy[i] = 1
 	} else {
-		value, own = a.slack[r], a.slackTerm(r)
+		testedValue, own = a.slack[r], a.slackTerm(r)
 		copy(cz, a.crow(r))
 	}
 	d.solve()
@@ -138,10 +138,10 @@ func (d *qpDerivative) isZero(r int) bool {
 		scale += y * d.rowTerm[i]
 		resError += y * math.Abs(a.slack[a.w[i]])
 	}
-	// resError bounds the error that the residuals cause in the variable value. If one residual causes
-	// all of value, then resError equals |value| up to the rounding of K⁻¹. To allow for this
-	// rounding, twice resError is subtracted.
-	if !dense.Negligible(value-2*resError, scale, 1) {
+	// resError bounds the error of testedValue that the residuals cause. If a single residual causes
+	// all of testedValue, resError equals |testedValue| up to the rounding of K⁻¹. Twice resError is
+	// subtracted to allow for this rounding.
+	if !dense.Negligible(testedValue-2*resError, scale, 1) {
 		return false
 	}
 	if a.twoSided && !a.equality(r) && !math.IsInf(a.otherRhs[r], 1) {

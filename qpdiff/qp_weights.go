@@ -107,9 +107,8 @@ func (a *activeSet) partSizes(k int) (psize, zsize float64) {
 	for _, j := range a.parts[k].variables {
 		psize = max(psize, math.Abs(a.p[j])*a.unit[j])
 	}
-	// lowerBound is a lower bound of the size of feasible points. Of the bounds that z = 0 satisfies,
-	// nopen/sumInv is the harmonic mean. Huge bounds, which represent infinity, hardly change this
-	// mean.
+	// lowerBound is a lower bound of the size of feasible points. The harmonic mean of the bounds that
+	// z = 0 satisfies is nopen/sumInv. Huge bounds, which represent infinity, hardly change this mean.
 	lowerBound, sumInv, nopen := 0.0, 0.0, 0.0
 	sharedRow := false // a row with several entries counts in lowerBound
 	counts := func(r int, v float64) bool {
@@ -132,10 +131,9 @@ func (a *activeSet) partSizes(k int) (psize, zsize float64) {
 	for r, v := range a.otherRhs {
 		count(r, v)
 	}
-	// If all bounds that z = 0 satisfies represent infinity, their harmonic mean represents infinity
-	// too. The rounding error of a first step of this size would hide the rows that determine
-	// lowerBound. Rows with one entry are an exception, because z satisfies such a row exactly after
-	// the step.
+	// If all bounds that z = 0 satisfies represent infinity, so does their harmonic mean. A first step
+	// of this size would have a rounding error that hides the rows that determine lowerBound. Rows
+	// with one entry are an exception, because z satisfies such a row exactly after the step.
 	usual := lowerBound
 	if sumInv > 0 && !(sharedRow && dense.Eps*nopen/sumInv > shiftLinear*lowerBound) {
 		usual = max(usual, nopen/sumInv)

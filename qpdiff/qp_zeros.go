@@ -59,7 +59,8 @@ func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 		}
 	}
 	a.clearZ(k, true)
-	// The other entries of z must change too, so that the rows of the working set hold again.
+	// The other entries of z must change too, so that z satisfies the rows of the working set with
+	// equality again.
 	a.setSlacks()
 	dl := a.dl[:len(a.w)]
 	dense.Gather(dl, a.slack, a.w)
