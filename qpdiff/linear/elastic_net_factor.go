@@ -210,8 +210,8 @@ func (q *piecewiseQP) room() int {
 	return q.n
 }
 
-// cond estimates the condition of the active system. The largest eigenvalue counts as √s, see
-// [dense.LDLCond].
+// cond estimates the condition of the active system. As in [dense.LDLCond], √s replaces the largest
+// eigenvalue, unless conjugate gradients solved the system.
 func (q *piecewiseQP) cond() float64 {
 	s := len(q.act)
 	if q.iterative {

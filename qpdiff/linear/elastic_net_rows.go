@@ -190,14 +190,13 @@ func (q *piecewiseQP) penaltyFloor() float64 {
 	return floor
 }
 
-// setProximalShare sets q.proximalShare, the size of a proximal term divided by the diagonal entry
-// of its coordinate. It is the ratio of two strengths of a kink: the greatest strength in the
-// problem, and the strength at which all coordinates would be 0. The ratio is limited to the
-// interval from ridge.RowsFloor to dualProximal. Both strengths are in units in which all
-// coordinates have the same size. Kinks stronger than the second strength are ignored, because they
-// hold their coordinates at 0.
+// setProximalShare sets q.proximalShare, a proximal term divided by the diagonal entry of its
+// coordinate. Strengths of kinks are compared in units in which all coordinates have the same size.
+// Let s be the strength of kinks at which all coordinates would be 0. The share is the greatest
+// strength of a kink divided by s, limited to the interval from ridge.RowsFloor to dualProximal.
+// Kinks stronger than s do not count, because they hold their coordinates at 0.
 //
-// This ratio keeps the number of proximal points low. A proximal point moves a coordinate by the
+// This choice keeps the number of proximal points low. A proximal point moves a coordinate by the
 // strength of its kink divided by the proximal term. If kinks were weak and proximal terms large,
 // hundreds of proximal points would be needed between two supports.
 func (q *piecewiseQP) setProximalShare() {

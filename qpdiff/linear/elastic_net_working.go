@@ -205,7 +205,7 @@ func (s *workingSet) startFromPast(rmsY float64) {
 		if s.theta[j] == 0 {
 			continue
 		}
-		if l1 > s.root[j]*rmsY { // certainly zero: see solve
+		if l1 > s.root[j]*rmsY { // certainly zero: see clipPenalty
 			s.theta[j], s.slopesValid = 0, false
 		} else {
 			support++

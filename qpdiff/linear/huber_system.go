@@ -114,8 +114,8 @@ func (g *huberSums) reset() {
 }
 
 // loadSums prepares the sums for the rows of the problem. The first npenalised parameters have a
-// penalty. The caller has set zmax, and l.work to the sums of squares. loadSums stops early if the
-// context of stopper ends.
+// penalty. Before the call, zmax must be set, and l.work must hold each parameter's sum of squares.
+// loadSums stops early if the context of stopper ends.
 func (l *huberSystem) loadSums(stopper *stop.Stop, npenalised int) {
 	g := &l.sums
 	for j, xx := range l.work {
@@ -138,8 +138,8 @@ func (l *huberSystem) gradient() {
 	l.sums.sys.Add(l.grad, -1, l.zstep)
 }
 
-// leavesZone reports whether a residual is far outside its zone in the solution for new zones. It
-// is far outside if corrections of θ would not bring it back.
+// leavesZone reports whether, after a step to new zones, some residual lies outside its zone by
+// more than learner.DecisionTol·delta. Corrections of θ would then not bring the residual back.
 func (l *huberSystem) leavesZone() bool {
 	g := &l.sums
 	if g.byRows || len(g.changedRows) == 0 || !dense.AllFinite(l.theta) {

@@ -118,9 +118,10 @@ func (l *Logistic) Load(d learn.Data) (err error) {
 
 // LoadSubset loads the data of another learner, the argument full, without some of its rows, for
 // cross-validation. The argument out lists these rows. If the next Fit has the C of the other
-// learner's last fit, it begins at that learner's solution plus a Newton step that accounts for the
-// omitted rows. This start costs very little. l keeps no warm start from its earlier fits, so the
-// result of this Fit depends on the other learner alone.
+// learner's last fit, it begins at that learner's solution. For a dense X and at most 30
+// parameters, it adds a Newton step that accounts for the omitted rows, which costs very little. l
+// keeps no warm start from its earlier fits, so the result of this Fit depends on the other learner
+// alone.
 //
 // The fields of the Grad in VJP and JVP have the shape of the other learner's data. An omitted row
 // has the derivative zero, and probability 1 in Probabilities.

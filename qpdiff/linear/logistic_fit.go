@@ -68,10 +68,11 @@ func (l *logisticFit) endLoad(d learn.Data, heldEntries float64) error {
 	return nil
 }
 
-// startAtFull chooses the start for fitting a part of the rows. It does so only if the learner full,
-// which has all rows, was last fitted at the same C. The start is the solution of full plus a
-// Newton step for the set V of omitted rows. At this solution, the objective without V has the
-// gradient C Σ_V (1−πᵢ) zᵢ. Its Hessian is the Hessian of full minus the terms of V.
+// startAtFull chooses the start for fitting a part of the rows, if the learner full, which has all
+// rows, was last fitted at the same C. The start is the solution of full. If the learner solves
+// with the Hessian's entries, a Newton step for the set V of omitted rows is added. At the solution
+// of full, the objective without V has the gradient C Σ_V (1−πᵢ) zᵢ. Its Hessian is the Hessian of
+// full minus the terms of V.
 func (l *logisticFit) startAtFull() {
 	f := l.fullFit
 	if l.warmStart || f == nil || f.state.Fit == 0 || f.c != l.c {

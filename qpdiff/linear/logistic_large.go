@@ -127,9 +127,9 @@ func (g *logisticLarge) setWeights(p *logisticProblem, w []float64) {
 	g.solver.Moved()
 }
 
-// checkDetermined does the work of logisticNewton.checkDetermined at theta for problems whose
-// systems are solved with products. s holds 1−π of each row. If checkDetermined returns an error
-// and the Hessian's entries are available, the caller uses these entries for the decision.
+// checkDetermined does the work of logisticNewton.checkDetermined at theta, with products in place
+// of the Hessian's entries. s holds 1−π of each row. If checkDetermined returns an error and the
+// Hessian's entries are available, the caller uses these entries for the decision.
 func (g *logisticLarge) checkDetermined(p *logisticProblem, s, theta []float64) error {
 	g.solver.Condition(&g.sys, &g.condition)
 	if dense.Unsolvable(g.condition.Cond) {

@@ -243,8 +243,8 @@ func (l *sparseLogisticFit) setStep() {
 }
 
 // refine corrects the error of qp.x that the rounding of c causes. It computes the slopes of the
-// model from the gradient and the step. These slopes are more accurate than slopes from c, because
-// the step becomes small even if θ does not.
+// model from the gradient and the step, not from c. These slopes are more accurate, because the
+// step becomes small even if θ does not.
 func (l *sparseLogisticFit) refine() {
 	q := &l.qp
 	fit, moves := l.absSum, q.z
