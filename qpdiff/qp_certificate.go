@@ -41,8 +41,8 @@ func (a *activeSet) provesInfeasible(r int) bool {
 	return false
 }
 
-// correctRay finds the combination of rows of the working set that is nearest to the vector rho,
-// and adds its coefficients to a.y. It overwrites rho.
+// correctRay finds the combination of rows of the working set that is nearest to rho in the metric
+// of the factor, and adds the coefficients of this combination to a.y. It overwrites rho.
 func (a *activeSet) correctRay(rho []float64) {
 	k, n := len(a.w), a.n
 	a.forward(rho, 0)

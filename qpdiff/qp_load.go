@@ -291,8 +291,8 @@ func (a *activeSet) checkSides(r int, lo, hi float64) error {
 	return check.ArgErrorf("QP."+lower.String(), ErrDomain, "give a lower side that is at most the upper one", "holds %v at index %d, above the %v in %v", lo, i, hi, upper)
 }
 
-// switchOff removes row r from the working set with which the next solve starts. The caller calls
-// it if the row is no longer a constraint.
+// switchOff removes row r, which is no longer a constraint, from the working set with which the
+// next solve starts.
 func (a *activeSet) switchOff(r int) {
 	if i := a.at[r]; i >= 0 {
 		a.w = slices.Delete(a.w, i, i+1)
@@ -313,9 +313,9 @@ func (a *activeSet) inputNames(r int) (rows, right string) {
 	return "QP.G", "QP.H"
 }
 
-// oddRight checks the right-hand side v of row r, which is infinite or tiny; i is the index of v in
-// its block. It switches an inequality off if its scaled right-hand side is +Inf. It returns an
-// error if v cannot be used.
+// oddRight checks a right-hand side v of row r that is infinite or tiny. The parameter i is the
+// index of v in its block. If the scaled right-hand side of an inequality is +Inf, oddRight
+// switches the inequality off. It returns an error if v cannot be used.
 func (a *activeSet) oddRight(r, i int, v float64) error {
 	_, name := a.inputNames(r)
 	switch {

@@ -161,8 +161,9 @@ func (a *activeSet) findBroken() (worst float64) {
 }
 
 // minimise solves the strictly convex program with the current factor, and returns -1. If the
-// program is infeasible, minimise returns a row r. The proof is then row r minus a combination of
-// rows of the working set, with the coefficients a.y: no point satisfies this constraint.
+// program is infeasible, minimise returns a row r, and a.y holds coefficients of the rows of the
+// working set. No point satisfies row r minus the combination of rows with these coefficients,
+// which is the proof.
 func (a *activeSet) minimise() int {
 	if a.byBlocks() {
 		return -1

@@ -272,9 +272,9 @@ func (a *activeSet) ownResidual() (own float64) {
 
 // hiddenResidual divides each entry of the Lagrangian's gradient by the entry's own terms, and each
 // violation of a row by the row's own terms. It returns the largest ratio, or 0 if no ratio is
-// above hiddenTol. It ignores an entry or violation whose relative residual is at most the
-// tolerance convergedTol, because the rounding of other terms causes it. hiddenResidual must be
-// called after measure.
+// above hiddenTol. An entry or violation does not count if its relative residual is at most
+// convergedTol, because it is then a rounding error of other terms. hiddenResidual must be called
+// after measure.
 func (a *activeSet) hiddenResidual() (worst float64) {
 	if a.ownResidual() > hiddenTol {
 		worst = a.hiddenGradient()
@@ -319,9 +319,9 @@ func (a *activeSet) hiddenViolation() (worst float64) {
 	return worst
 }
 
-// couple considers the rows of the working set with several entries. It sets coupling to the
-// largest entry of each column of these rows. An error in the multiplier of such a row affects the
-// gradient of several variables.
+// couple sets coupling to the largest entry of each column of C_W. Only rows of the working set
+// with several entries count, because an error in the multiplier of such a row affects the gradient
+// of several variables.
 func (a *activeSet) couple() {
 	if !a.shifted {
 		return

@@ -30,9 +30,8 @@ func (d *qpDerivative) movedApart(t *QPGrad) (rows []int) {
 	return rows
 }
 
-// partSides considers the program whose solution is the directional derivative along t. It sets
-// lo[i] and hi[i] to the sides of row movedRows[i] in this program. The list movedRows is the
-// result of movedApart.
+// partSides sets lo[i] and hi[i] to the sides of row movedRows[i] in the program whose solution is
+// the directional derivative along t. The list movedRows is the result of movedApart.
 func (d *qpDerivative) partSides(t *QPGrad, movedRows []int, lo, hi []float64) {
 	a := d.sys
 	for i, r := range movedRows {

@@ -187,9 +187,9 @@ func (a *activeSet) nextCentre(t *progress, slowSteps bool) (r int, canContinue 
 	return -1, true
 }
 
-// confirm returns Optimal if the residuals of the last step are at most tol. These include the
-// residuals that the proximal term hides. The parameter gradSettled is the field of progress with
-// this name.
+// confirm returns Optimal if the objective is finite, gradSettled is true (see progress), and the
+// residuals of the last step are at most tol. The residuals include those that the proximal term
+// hides. Otherwise confirm returns IterationLimit.
 func (a *activeSet) confirm(s *qpReport, tol float64, gradSettled bool) Status {
 	s.Residual.Relative = max(s.Residual.Relative, a.looseRows(tol))
 	a.faceNearest()

@@ -42,12 +42,11 @@ const (
 	// its norm is below noneLeft·‖m_r‖. Row r then never enters the working set, even if no other row
 	// can.
 	noneLeft = 1e-13
-	// blockTol concerns the coefficients of a combination of rows. A coefficient counts as a rounding
-	// error if it is below blockTol times the largest coefficient. The multiplier of its row then does
-	// not limit a step.
+	// blockTol decides which coefficients of a combination of rows are rounding errors: all below
+	// blockTol times the largest coefficient. The multipliers of their rows then do not limit a step.
 	blockTol = 1e-14
-	// roundingFactor bounds the error of the sum that decides whether a row is violated. The unit of
-	// this bound is the rounding error of the sum's largest term.
+	// roundingFactor bounds the error of the sum that decides whether a row is violated. The error is
+	// at most roundingFactor times the rounding error of the sum's largest term.
 	roundingFactor = 8
 	// enterFraction selects the violated rows that enter the working set in a block: rows whose
 	// violation is at least this fraction of the largest violation. If all violated rows entered at

@@ -85,9 +85,9 @@ func (d *qpDerivative) withoutMultiplier(sigmaT float64) []int {
 	return d.zeroRows
 }
 
-// measureTerms considers the KKT system of the working set, and computes the sum of the absolute
-// terms in each of its rows. It writes the sums for the variables to gradTerm, and the sums for the
-// rows of the working set to rowTerm.
+// measureTerms computes the sum of the absolute terms in each row of the KKT system of the working
+// set. It writes the sums for the variables to gradTerm, and the sums for the rows of the working
+// set to rowTerm.
 func (d *qpDerivative) measureTerms() {
 	a := d.sys
 	n := a.n
