@@ -94,21 +94,21 @@ func foldEntries(s learn.Size, m float64) (entries float64) {
 				count++
 			}
 		}
-		v := float64(len(rows))
-		left, whole := m-v, m*m+float64(dense.InverseWork(s.Counting)) // of a family
+		v, block := float64(len(rows)), float64(dense.BlockWork(s.Counting))
+		left, whole := m-v, m*m+float64(dense.InverseWork(s.Counting))+block // of a family
 		each := whole/4 + dense.LaneCount*(v+3)*v
 		switch own := ownFactors(m, count*left*left*left, count*v*v*v, v); {
 		case s.Weighted:
-			each = max(each, left*left)
+			each = max(each, left*left+block)
 		case own:
-			each = left * left
+			each = left*left + block
+		case v <= mostGrouped:
+			lanes := math.Ceil(count/dense.LaneCount) * dense.LaneCount
+			each = (whole + lanes*(v+3)*v) / count
 		default:
-			each = whole/count + v*v
-			if lanes := math.Ceil(count/dense.LaneCount) * dense.LaneCount; v <= mostGrouped {
-				each = (whole + lanes*(v+3)*v) / count
-			}
+			each = whole/count + v*v + float64(dense.BlockWork(len(rows)))
 		}
-		entries += each + 16*m + float64(dense.BlockWork(s.Counting))
+		entries += each + 16*m
 	}
 	return entries + m*m + (6+dense.BlockSize)*m + float64(dense.GramWork(s.Counting))
 }
