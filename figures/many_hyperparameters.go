@@ -260,6 +260,53 @@ func GradientMapTable(r *manyhyper.MapResult) *Table {
 	return t
 }
 
+// KeptGradientMap is [GradientMap] of the map that is kept with the sources.
+func KeptGradientMap() *Figure {
+	f := GradientMap(manyhyper.KeptMap())
+	f.Name, f.Caption = "gradient_map_kept", "The same on more values and more data sets, from the kept map. "+f.Caption
+	return f
+}
+
+// KeptGradientMapTable counts cells of the map that is kept with the sources, one row for each
+// problem, size and number of hyperparameters. Its CSV is in the order of the figure's lines.
+func KeptGradientMapTable() *Table {
+	r := manyhyper.KeptMap()
+	t := &Table{
+		Name: "gradient_map_kept_cells", Caption: fmt.Sprintf("The kept map by size and number of hyperparameters: %d cells", len(r.Cells)),
+		Header: []string{"Problem", "N", "Hyperparameters", "Cells", "CV gradient helps", "harms", "Mean difference", "Many help", "harm", "Mean difference of many"},
+		Note:   "A difference is the mean of the cells' differences of test losses, as shares of the larger loss. Below 0 the CV gradient helps, or many hyperparameters do. A cell helps or harms if its 95 % confidence interval excludes 0.",
+	}
+	for first := 0; first < len(r.Cells); {
+		c, last := r.Cells[first], first
+		var gradient, many mapCount
+		for ; last < len(r.Cells) && r.Cells[last].Problem == c.Problem && r.Cells[last].Train == c.Train && r.Cells[last].Hyperparameters == c.Hyperparameters; last++ {
+			gradient.add(r.Cells[last].CVLessTraining)
+			many.add(r.Cells[last].ManyLessOne)
+		}
+		cells := float64(last - first)
+		t.Rows = append(t.Rows, []any{c.Problem, fmt.Sprint(c.Train), c.Hyperparameters, last - first,
+			gradient.helps, gradient.harms, Number{Value: gradient.sum / cells, Digits: 3}, many.helps, many.harms, Number{Value: many.sum / cells, Digits: 3}})
+		first = last
+	}
+	return t
+}
+
+// A mapCount counts differences of cells by their signs.
+type mapCount struct {
+	helps, harms int
+	sum          float64
+}
+
+func (m *mapCount) add(difference experiment.Estimate) {
+	m.sum += difference.Mean
+	switch difference.Sign() {
+	case -1:
+		m.helps++
+	case 1:
+		m.harms++
+	}
+}
+
 // OuterPenalty shows the risk as a function of the weight of the outer penalty. It also shows the
 // risks of the methods that have no outer penalty.
 func OuterPenalty(r *searches.StochasticResult) *Figure {

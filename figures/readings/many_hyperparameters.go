@@ -82,6 +82,14 @@ func cellCounts(m *manyhyper.MapResult, problem string, difference func(c manyhy
 // GradientMap describes the figure of the same name. It counts the cells in which the CV gradient
 // clearly helps, and the cells in which many hyperparameters clearly help.
 func GradientMap(m *manyhyper.MapResult) string {
+	return paragraphs("Where a line crosses the dotted one, the difference changes its sign with this factor. A wide band can hide a gain in one cell and a loss in another.", countsOfCells(m))
+}
+
+// KeptGradientMap counts the cells of the map that is kept with the sources.
+func KeptGradientMap() string { return countsOfCells(manyhyper.KeptMap()) }
+
+// countsOfCells returns a list with an item for each problem of a map.
+func countsOfCells(m *manyhyper.MapResult) string {
 	var cells list
 	for _, problem := range manyhyper.MapProblems {
 		helps, harms, all := cellCounts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining })
@@ -89,7 +97,7 @@ func GradientMap(m *manyhyper.MapResult) string {
 		cells.item("*%s, %d cells:* the CV gradient is clearly better than the training gradient in %d and clearly worse in %d; many are clearly better than one in %d and clearly worse in %d. %s",
 			capital(problem), all, helps, harms, better, worse, signTurns(m, problem))
 	}
-	return paragraphs("Where a line crosses the dotted one, the difference changes its sign with this factor. A wide band can hide a gain in one cell and a loss in another.", cells.String())
+	return cells.String()
 }
 
 // signTurns returns a sentence that lists the factors with a change of sign. At two values of such
