@@ -177,8 +177,8 @@ func TestKinksOfTheFeatureMap(t *testing.T) {
 	}
 }
 
-// If the hyperparameters are fixed, a kink in λ1 alone does not affect the gradient in the
-// parameters of a feature map.
+// At a kink in λ1 alone, the gradient in the parameters of a feature map exists if the
+// hyperparameters are fixed.
 func TestFixedHyperparametersNeedNoDerivative(t *testing.T) {
 	cv := atKink(t, func(c *Config) {
 		c.Data.Y = []float64{0, 0, 8, 8} // θ = 0 in the first split, at λ1 = 0

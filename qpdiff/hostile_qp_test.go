@@ -714,8 +714,8 @@ func hostileKnown(input *hostile.Input) {
 	n, m, e := len(k.P), len(k.H), len(k.B)
 	size := 1 + hostile.MaxAbs(k.z)
 	if cond := max(k.cond, k.condStrict); cond < 1e6 {
-		// The condition number is for Q scaled to norm 1, with P scaled by the same factor. If Q is small
-		// compared with P, the rounding of P moves z further in proportion.
+		// The condition number is for Q scaled to norm 1. The effect of the rounding of P on z is
+		// proportional to the ratio of their largest entries, P's to Q's.
 		slope := 1.0
 		if norm := hostile.MaxAbs(hostile.Rows(k.Q)...); norm > 0 {
 			slope += hostile.MaxAbs(k.P) / norm

@@ -351,8 +351,8 @@ func (f *fit) usedData() learn.Data {
 	return d
 }
 
-// optimalTol bounds how far rounding may put the objective at θ above the objective at points near
-// θ. It is relative to the size of the objective's terms.
+// optimalTol is a tolerance relative to the size of the objective's terms. By rounding, the
+// objective at θ may exceed the objective at a point near θ by this much.
 const optimalTol = 1e-13
 
 // referenceTol is the tolerance of a QP's residual.

@@ -9,8 +9,8 @@ import (
 )
 
 // measure computes the residuals at the point (z, λ). It sets a.grad to the gradient of the
-// Lagrangian and a.slack to the slacks. If the parameter thorough is false, measure does not
-// compute the terms of the sums Qz and C_Wᵀλ. If these terms cancel, Relative is then too large.
+// Lagrangian and a.slack to the slacks. If the parameter thorough is false, each entry of Qz and
+// C_Wᵀλ counts as one term. If the summands of such an entry cancel, Relative is then too large.
 func (a *activeSet) measure(s *qpReport, thorough bool) {
 	n := a.n
 	res := &s.Residual

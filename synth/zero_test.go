@@ -59,8 +59,8 @@ func floats(v []int) []float64 {
 	return f
 }
 
-// A normal draw of a Stream is the first v/u with v² ≤ −4u²·ln u. Leva's two curves decide most
-// points without the logarithm, and change no decision.
+// A normal draw of a Stream is the first v/u with v² ≤ −4u²·ln u. Leva's two curves spare the
+// logarithm for most points (u, v), and accept the same points.
 func TestStreamNormalsAreRatiosOfUniforms(t *testing.T) {
 	for seed := range uint64(4) {
 		s := synth.NewStream(seed, "leva")

@@ -23,10 +23,10 @@ import (
 // units of the coordinate's scale. A step can end exactly on a bound. One step may reach or leave
 // many bounds.
 //
-// QuasiNewton requires a box and an exact gradient. If a coordinate starts a billion times smaller
-// than the values at which it affects the loss, the search may not move it. The scale of such a
-// coordinate is so short that moves within the scale gain less than Tol. In addition to its
-// evaluations, a step costs about a hundred products of vectors.
+// QuasiNewton requires a box and an exact gradient. A coordinate that starts a billion times
+// smaller than the values at which it affects the loss may never move: a change within its scale
+// gains less than Tol. In addition to its evaluations, a step costs about a hundred products of
+// vectors.
 type QuasiNewton struct {
 	// FirstStep limits the first step, and also the first step after each restart. Let the entries
 	// of x and of the step be in units of their scales. The largest entry of the step is then at

@@ -268,10 +268,11 @@ func (e *Encoder) MostStored() (most int) {
 	return most
 }
 
-// ApplyStored is Apply for the stored features only. It calls the function set with each of them. A
-// numeric column stores all its features. A categorical column stores the feature of the row's
-// level, if the level has a feature. The cost is O(p) for p columns, O(1) for each further feature of
-// a [SmoothEffect], and O(r(d + r)) for the r features of a [KernelEffect] of d columns.
+// ApplyStored is Apply for the features that may be nonzero: it passes the index and the value of
+// each to a function. For a numeric column these are all its features. For a categorical column it
+// is the feature of the row's level, if the level has a feature. The cost is O(p) for p columns,
+// O(1) for each further feature of a [SmoothEffect], and O(r(d + r)) for the r features of a
+// [KernelEffect] of d columns.
 func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) error {
 	if e.code == nil {
 		return fmt.Errorf("cvgm: encoder: %w: call Fit first", qpdiff.ErrNotFitted)

@@ -128,7 +128,7 @@ func (k *kinds) numbersRows(j int) bool {
 	})
 }
 
-// newName returns a name that no column has. It is name, if necessary with apostrophes at the end.
+// newName appends apostrophes to the given name until no column has this name.
 func (k *kinds) newName(name string) string {
 	for {
 		if _, ok := k.text.at[name]; !ok && !slices.ContainsFunc(k.t.Columns, func(c Column) bool { return c.Name == name }) {

@@ -97,10 +97,10 @@ func Linear(columns ...string) Term {
 // a learner for these features. The learner has one hyperparameter for each term with a penalty, in
 // the order of the terms. The model does not use columns that are in no term.
 //
-// Use the table and the learner together in a [tune.Tuner]. For a [cvgm.Config], use the learner
-// and the data that [table.Table.Data] returns. The loss of the learner is a sum over the rows, so
-// the unit of λ is a number of rows. The loss must suit the target: [penalised.Logistic] requires
-// two classes, and [penalised.Poisson] requires numbers of at least 0.
+// A [tune.Tuner] takes the table and the learner. A [cvgm.Config] takes the learner and the data
+// that [table.Table.Data] returns. The loss of the learner is a sum over the rows, not a mean, so a
+// suitable λ grows with the number of rows. The loss must suit the target: [penalised.Logistic]
+// requires two classes, and [penalised.Poisson] requires numbers of at least 0.
 //
 // Two parts of a model have no penalty: linear terms, and the straight lines in smooth terms. The
 // data must therefore determine the weights of these parts. If they do not, a fit returns an error

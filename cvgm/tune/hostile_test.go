@@ -419,8 +419,8 @@ func TestTuneOuterFoldsInTheOrderOfTime(t *testing.T) {
 	}
 }
 
-// If squares or bounds overflow or underflow in the unit of the data, no search is possible. The
-// error names the data.
+// If the data are so large or so small that squares or bounds overflow or underflow, Tune returns
+// an error that names the data.
 func TestTuneRefusesFarUnits(t *testing.T) {
 	scaled := func(d learn.Data, x, y int) learn.Data {
 		d = learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}

@@ -184,11 +184,11 @@ func (s *tuneSearch) runPart(partSearch *tuneSearch, run func() error) error {
 }
 
 // stepWidths removes features of small γ from the best point and descends in the widths of the
-// other features. Each further step adds or removes one feature, and descends again. It takes the
-// feature whose change gives the lowest priced loss, even if the priced loss rises. The steps end
-// when the descent does not lower the priced loss. An added feature has the median γ of the other
-// features. At a small γ the kernel is nearly linear, so a descent alone would not find a feature
-// whose linear effect is zero.
+// other features. Each further step adds or removes one feature, and descends again. Of all such
+// changes, it takes the change with the lowest priced loss, even if this loss is higher than
+// before. The steps end when the descent does not lower the priced loss. An added feature has the
+// median γ of the other features. With a small γ, the kernel would be nearly linear in the feature,
+// and adding a feature without a linear effect would not lower the loss.
 func (s *tuneSearch) stepWidths() error {
 	lowest, err := s.withoutSmall(s.bestStep)
 	if err != nil {

@@ -77,8 +77,8 @@ func myShares(r *mydata.Result) string {
 // A residual holds a prediction and its error.
 type residual struct{ prediction, off float64 }
 
-// residuals compares the residuals of two thirds of the rows: the third with the lowest
-// predictions, and the third with the highest predictions.
+// residuals compares the residuals of two groups: the third of the rows with the lowest
+// predictions, and the third with the highest.
 func residuals(rows []residual) string {
 	// With fewer than minRows rows, residuals looks for no pattern. There are two patterns. In the
 	// first, the scatters of the two thirds differ by more than the factor spreadRatio. In the

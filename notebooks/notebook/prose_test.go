@@ -86,9 +86,8 @@ func figureMakers(t *testing.T) (names []string) {
 // browser, the picture is then about 1,200 pixels below the top.
 const firstPicture = 60
 
-// Each notebook of an experiment begins with a question. Its first cell that computes prints the
-// answer from the results, and shows the answer in a picture. Each cell with a figure explains the
-// figure.
+// Each notebook of an experiment begins with a question. The first cell with a computation prints
+// the answer and shows it in a picture. Each cell with a figure explains the figure.
 func TestNotebooksTellWhatTheyShow(t *testing.T) {
 	makers := figureMakers(t)
 	shown := 0
@@ -131,8 +130,8 @@ func TestNotebooksTellWhatTheyShow(t *testing.T) {
 // window of 1280 pixels.
 const widestLine = 120
 
-// Cells consist of calls, and print words that package readings holds. Long lines would not fit on
-// the page.
+// A code cell contains no long text, because package readings writes the texts that cells print.
+// Its lines are short enough for a page.
 func TestCellsHoldNoProse(t *testing.T) {
 	prose := regexp.MustCompile(`"[^"\n]{70,}"`)
 	for path, cells := range cellsOf(t, "*.ipynb") {

@@ -199,9 +199,9 @@ func firstName(e ast.Expr) (name string) {
 	return name
 }
 
-// mentions lists those names in the syntax tree node that may denote declarations of packages. Each
-// name is in the list once. The list does not include names that are declared inside functions. It
-// may include predeclared names and names of fields.
+// mentions lists the names in a syntax tree that may denote declarations of packages, each once.
+// Names that are declared inside functions are left out. The list may include predeclared names and
+// names of fields.
 func (p *parsed) mentions(f *file, node ast.Node) []name {
 	var found []name
 	seen := map[name]bool{}

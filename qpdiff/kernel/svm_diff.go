@@ -50,8 +50,8 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	d.conditions = append(d.conditions[:0], d.freeSet...)
 	if len(d.freeSet) == 0 && q.balanced {
 		// The derivative of b is the derivative of the middle of its interval, in which each weakly
-		// active row is at a bound. This interval has two ends unless a thousandth of one row's bound
-		// exceeds the bounds of all other rows.
+		// active row is at a bound. This interval may lack an end only if one row's bound C is more
+		// than a thousand times the bounds of all other rows.
 		up, down := q.interceptBounds(d.beta)
 		if up < 0 || down < 0 {
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active")

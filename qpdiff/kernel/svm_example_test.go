@@ -39,8 +39,8 @@ func ExampleSVM() {
 	// Output: f 0.5837, df/d(C, γ) [0.0000 0.2518], df/dx₁ [-0.7665 -0.4724]
 }
 
-// C, the width of the kernel, an example and the predicted point change together. The example
-// computes how the decision value at the point changes.
+// The code computes how the decision value at a point changes if C, the kernel's width, a training
+// row and the point change together.
 func ExampleSVM_PredictJVP() {
 	data := learn.Data{
 		X: mat.NewDense(4, 2, []float64{1, 1, -1, -1, 1, -1, -1, 1}),

@@ -53,10 +53,10 @@ func (l *kernelSVMFit) findWeak() error {
 // root returns the square root of the diagonal entry of row i in the free set's matrix.
 func (q *boxQP) root(i int) float64 { return math.Sqrt(q.diagonal[i] + q.shift) }
 
-// listWeak lists the rows that may be weakly active. If no β is free, b is the middle of an
-// interval that the rows lowerRow and upperRow bound, and the distances from this middle decide.
-// Otherwise the condition number of the free set's system and the sizes of the terms of its
-// conditions decide.
+// listWeak lists the rows that may be weakly active. If no β is free, these are rows near the
+// middle of the interval of b, whose ends come from the rows lowerRow and upperRow. Otherwise the
+// test uses the condition number of the free set's system and the sizes of the terms of its
+// conditions.
 func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, lowerRow, upperRow int) {
 	q, next := &l.q, 0
 	for i, b := range q.beta {

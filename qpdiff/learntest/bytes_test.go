@@ -295,7 +295,8 @@ func TestBytesOfFits(t *testing.T) {
 	}
 }
 
-// If a bound suffices for a fit of a new learner, it also suffices after fits to other features.
+// A MaxBytes that suffices for a fit of a new learner also suffices if the learner was fitted
+// before, with other features in its support.
 func TestBytesOfOneSetAfterAnother(t *testing.T) {
 	serial.Test(t)
 	const n = 1000

@@ -190,9 +190,9 @@ func (q *piecewiseQP) dualPoint(v, remainder []float64) {
 // dualLength returns the length of the step from v, and sets gradChange. The length is 1 if the
 // full step lowers φ enough. Otherwise the length is near the minimum of φ along the step, at which
 // the derivative of φ is zero. dualLength finds this zero by Newton's method. If Newton's method
-// leaves the interval that contains the zero, dualLength bisects the interval instead. (If the
-// length were only halved, it might be far below the minimum, and many steps in the same direction
-// would follow.)
+// leaves the interval that contains the zero, dualLength bisects the interval instead. (Halving
+// alone could give a length far below the minimum, and many steps in the same direction would
+// follow.)
 func (q *piecewiseQP) dualLength(v, step []float64) float64 {
 	vv, vs, ss := q.inv*floats.Dot(v, v), q.inv*floats.Dot(v, step), q.inv*floats.Dot(step, step)
 	q.dots(q.gradChange, step, nil)

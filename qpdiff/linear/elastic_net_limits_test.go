@@ -249,9 +249,9 @@ func TestElasticNetLeastRidge(t *testing.T) {
 	}
 }
 
-// If a penalty certainly holds a coordinate at zero, the size of this penalty does not affect the
-// other coordinates. The previous fit does not affect them either. For the elastic net, even the
-// bits of θ are the same.
+// A penalty may be so large that it certainly holds a coordinate at zero. The other coordinates are
+// then the same with and without a previous fit. For the elastic net, they are the same to the last
+// bit.
 func TestHugePenaltyAfterAFit(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 7))

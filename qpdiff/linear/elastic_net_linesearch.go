@@ -118,8 +118,8 @@ func (q *piecewiseQP) moveAlongDependency(k int) (moved, ok bool) {
 	for i, t := range v {
 		downSlope += q.linearSlope(i) * t
 	}
-	// If the objective is flat along v, downSlope is a rounding error, and its sign is arbitrary. If
-	// there is no kink in the chosen direction, x can then move in the opposite direction.
+	// If the objective is constant along v, downSlope is only a rounding error. Then either
+	// direction is allowed: if one has no kink, x moves in the other.
 	if downSlope < 0 {
 		floats.Scale(-1, v)
 	}

@@ -95,9 +95,9 @@ func (e *elasticNetFit) isOpen(k int, l1, l2, root []float64) bool {
 	return l2[k] <= ridgeRounding*root[k]*root[k] && (root[k] > 0 || l1[k] == 0)
 }
 
-// holdEqual holds a feature at zero if it equals an earlier feature with the same penalties, and λ2
-// is too small to distinguish them (see isOpen). The first fit with such a λ2 searches for equal
-// features, so that solutions do not depend on earlier fits.
+// holdEqual holds at zero each feature that equals an earlier feature with the same penalties, if
+// λ2 is too small to distinguish them (see isOpen). The first fit with such a λ2 searches for equal
+// features. Solutions therefore do not depend on earlier fits.
 func (e *elasticNetFit) holdEqual() {
 	of, l1, l2, root := e.penalties()
 	for k := 0; !e.classesKnown && k < len(l1); k++ {

@@ -67,11 +67,11 @@ import (
 // With more parameters than rows, the system of the factor has one unknown for each row. The
 // exception is a C so large that the penalty is below 1e-9 of an entry of the Hessian's diagonal.
 //
-// A sparse X is read by its stored entries, and the cost of a product is proportional to their
-// number. With more than 1000 parameters the Hessian is never factorised. If the residual of a
-// solve then exceeds 1e-12 of the size of its terms, the error matches ErrIllPosed. With 201 to
-// 1000 parameters the Hessian is factorised only if the penalty is below 1e-5 of one of its
-// diagonal entries. This test uses the diagonal at θ = 0, which bounds the diagonal at any θ.
+// If X is sparse, the cost of a product is proportional to the number of stored entries. With more
+// than 1000 parameters the Hessian is never factorised. If the residual of a solve then exceeds
+// 1e-12 of the size of its terms, the error matches ErrIllPosed. With 201 to 1000 parameters the
+// Hessian is factorised only if the penalty is below 1e-5 of a diagonal entry of the Hessian at θ =
+// 0. (At other θ the diagonal is not larger.)
 //
 // The zero value is ready for Load and has no intercept.
 type Logistic struct {

@@ -125,9 +125,8 @@ func (d *penalisedDerivative) adjoint(m penalisedModel, generalised bool, g *lea
 	return err
 }
 
-// products adds the products of adjoint to g, where u is the solution of the active system of q.
-// For coordinates at a kink it returns an error if refuse is true, and sets g.Generalised
-// otherwise.
+// products adds vector-Jacobian products to g, from the solution u of the active system of q. At a
+// kink it sets g.Generalised, or returns an error if the parameter refuse is true.
 func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piecewiseQP, u []float64, refuse bool) error {
 	e := m.quadratic()
 	if h := g.Hyper; h != nil {

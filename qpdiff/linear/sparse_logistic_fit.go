@@ -22,10 +22,10 @@ const sparseRoundoff = 64 * dense.Eps
 // errSparseBlurred is the error of a fit if rounding hides the solution.
 var errSparseBlurred = check.ArgErrorf("hyper", qpdiff.ErrIllPosed, "raise λ2, or scale or centre the features", "leaves the solution open: it is not unique within the rounding of the terms of the data")
 
-// sparseLogisticFit is a solved sparse logistic regression with its data. Derivatives read it. Its
-// penalisedQuadratic is the second-order model of the loss on a working set of coordinates. The set
-// has the coordinates that are not zero, and the coordinates about to leave zero. After a fit this
-// is the model at θ.
+// sparseLogisticFit is a solved sparse logistic regression with its data. Its penalisedQuadratic is
+// the second-order model of the loss on a working set of coordinates: the coordinates that are not
+// zero or are about to leave zero. After a fit it is the model at θ, from which derivatives are
+// computed.
 type sparseLogisticFit struct {
 	penalisedQuadratic
 	logisticProblem

@@ -168,9 +168,8 @@ func (l *sparseLogisticFit) endAtRounding(r float64) error {
 // that chooseWorkSet selects. It leaves the minimiser in qp.x, and sets step to the minimiser minus
 // theta.
 //
-// The minimiser may not be unique to working precision. newtonStep then adds to the model a part of
-// its diagonal, centred at theta, and returns the error singular. The model may become regular at
-// later points, at which more rows are predicted with certainty.
+// If the minimiser is not unique to working precision, newtonStep adds a small quadratic penalty on
+// the distance from theta. The first result is then the error of the solve without this penalty.
 //
 // If fewDigits is true, conjugate gradients compute fewer digits of the step. If fewDigits is
 // false, the method refine corrects all coordinates that matter for the loss.

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// chance returns an upper bound of the probability of a wrong decision. If the decision is wrong,
-// the true value that is nearest to the estimate is the bound of the rule, or the bound ± the
-// smallest difference that matters. For this true value, chance returns the probability of an
-// estimate that is at least as decisive as the present estimate. If the measurement is not decided,
-// or if there are no repetitions, chance returns NaN.
+// chance returns an upper bound of the probability of a wrong decision. Of all true values for
+// which the decision is wrong, it takes the value nearest to the estimate: the bound of the rule,
+// or the bound ± the smallest difference that matters. For this true value, chance returns the
+// probability of an estimate at least as decisive as the present one. If the measurement is not
+// decided, or if there are no repetitions, chance returns NaN.
 func (m *Measurement) chance() float64 {
 	r, e := m.rule, m.testedEstimate()
 	if !e.Repeated() || m.Verdict == NotDecided || m.Verdict == NotTestable || m.timed {

@@ -80,8 +80,8 @@ func newGrad(d learn.Data, hyper []float64) *learn.Grad {
 	return &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(n, m, nil), Y: make([]float64, n)}
 }
 
-// learner returns a function that checks the derivatives of cᵀθ for a random vector c. The argument
-// labels is passed to the method movedData of each direction.
+// learner returns a function that checks the derivatives of cᵀθ for a random vector c. For the
+// parameter labels see movedData.
 func (p DerivativesParams) learner(l learn.ForwardLearner, draw func(src synth.Source, n int) learn.Data, labels bool, hyper []float64, names ...string) func(ctx context.Context, c *checker, src *synth.Stream) error {
 	return func(ctx context.Context, c *checker, src *synth.Stream) error {
 		d := draw(src, p.Train)

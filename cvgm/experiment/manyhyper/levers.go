@@ -21,8 +21,8 @@ import (
 // LeversParams are the parameters of an experiment that varies the number of hyperparameters. Each
 // problem has one kind of hyperparameter, such as the ridge penalty. Its learner has one
 // hyperparameter of this kind for all features, or one for each group of neighbouring features. The
-// smallest groups have one feature. Searches along the exact gradient of the CV loss choose all
-// hyperparameters. They run on two kinds of splits.
+// smallest groups have one feature. All hyperparameters are tuned by searches along the exact
+// gradient of the CV loss. The searches use two kinds of splits.
 type LeversParams struct {
 	// Widths has widths of a kernel, on Friedman's function.
 	Widths LeverWidths

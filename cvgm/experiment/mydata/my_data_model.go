@@ -127,8 +127,8 @@ func (m *Model) describe(pipeline *table.Pipeline, fitted *cvgm.Model, linear bo
 	}
 }
 
-// surroundings sets the learning curve, the JSON of the pipeline, and the CV loss around the tuned
-// hyperparameters.
+// surroundings stores three results in m: the learning curve, the JSON of the pipeline, and the CV
+// loss near the tuned hyperparameters.
 func (p MyDataParams) surroundings(ctx context.Context, cv *cvgm.CV, m *Model, tuned *tune.Tuned, pipeline json.Marshaler, surface bool) (err error) {
 	if m.Learning, err = p.learning(ctx, tuned); err != nil {
 		return err

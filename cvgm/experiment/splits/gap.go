@@ -14,8 +14,8 @@ import (
 )
 
 // GapParams are the parameters of two measurements. The first measurement shows how the
-// over-fitting of the CV loss grows with the number of hyperparameters. The second shows the
-// benefit of a nested estimate of the risk that decides when a search stops.
+// over-fitting of the CV loss grows with the number of hyperparameters. The second shows how much a
+// search gains if a nested estimate of the risk decides when it stops.
 type GapParams struct {
 	searches.DimensionProblems
 	DataSets int `help:"data sets" range:"[2,∞)" small:"[2,3]"`

@@ -20,8 +20,8 @@
 //
 // BBC-CV needs no outer folds. But it judges only the winner of the search, and not the models with
 // which the winner is compared. [Rows.Compare] multiplies the standard error by the factor √(1.7 +
-// .2/repeats). A model is compared with the constant prediction and with the defaults. On .963 of
-// these sets, both intervals contain the true difference.
+// .2/repeats). Each set has two intervals, for the comparisons with the constant prediction and
+// with the defaults. On .963 of the sets, both contain the true difference.
 //
 // The interval of a single risk needs a smaller factor. The next table is from 1600 other sets of
 // the same populations, with the tuner's default numbers of repeats. Widths are in units of the

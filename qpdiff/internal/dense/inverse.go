@@ -27,9 +27,8 @@ func InverseBlocks(stopper *stop.Stop, a, inv []float64, n int, scratch []float6
 	Mirror(stopper, a, n)
 }
 
-// An inverter computes W = L⁻¹ and WᵀW. It stores W in panels of productColumns columns each. Panel
-// p begins at row and column p·productColumns of W. Its rows have productColumns entries, as
-// addTile needs them.
+// An inverter computes W = L⁻¹ and WᵀW. It stores W in panels of productColumns columns each. The
+// first entry of panel p is the diagonal entry p·productColumns of W.
 type inverter struct {
 	a, inv, scratch []float64
 	n               int

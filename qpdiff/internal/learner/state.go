@@ -173,10 +173,10 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 	return nil
 }
 
-// NotDifferentiable returns the error for the inputs whose fields of g are not nil, because there
-// is no derivative in these inputs. The parameter hyper has the names of the hyperparameters
-// without a derivative. The parameter rows maps the indices in weakSet.Rows to rows of the data:
-// index i stands for row rows[i].
+// NotDifferentiable returns an error that names the inputs without a derivative. These are the
+// inputs whose fields of g are not nil, but of the hyperparameters only those in the parameter
+// hyper. The parameter rows maps the indices in weakSet.Rows to rows of the data: index i stands
+// for row rows[i].
 func NotDifferentiable(g *learn.Grad, weakSet qpdiff.Weak, rows []int, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
 	weakSet = qpdiff.Weak{Rows: slices.Clone(weakSet.Rows), Coords: slices.Clone(weakSet.Coords)}
 	for at, i := range weakSet.Rows {

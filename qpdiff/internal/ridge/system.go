@@ -241,8 +241,8 @@ func (s *System) Penalty(ridge, maxWeight float64) float64 {
 	return ridge / (maxWeight * dense.Largest(s.squares[:s.Penalised]))
 }
 
-// Penalises reports whether the penalty ridge is large enough for systems with one unknown for each
-// row. No weight may exceed the parameter maxWeight.
+// Penalises reports whether the ridge penalty is large enough for systems with one unknown for each
+// row. The parameter maxWeight is a bound of the weights.
 func (s *System) Penalises(ridge, maxWeight float64) bool {
 	return s.Penalty(ridge, maxWeight) > RowsFloor
 }

@@ -33,10 +33,10 @@ type crossing struct {
 	sizes  [][2]int // rows and features
 }
 
-// BenchmarkWays measures the sizes at which two ways are equally fast. It reports a ratio of
-// processor times: the time of a search with the way for large sizes, divided by the time of the
-// search with the other way. A search consists of a load, and of an evaluation with its gradient at
-// each point. The two ways alternate, and the shortest of five times counts for each.
+// BenchmarkWays measures the sizes at which two ways are equally fast. For each size it reports the
+// processor time of a search by the way for large sizes, divided by the time by the other way. A
+// search consists of a load, and of an evaluation with its gradient at each point. Each way is
+// measured five times, in alternation, and the shortest time counts.
 func BenchmarkWays(b *testing.B) {
 	for _, c := range crossings() {
 		for _, size := range c.sizes {

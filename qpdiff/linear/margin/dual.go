@@ -191,10 +191,10 @@ func (p *marginSolver) mostViolated() int {
 }
 
 // enter frees one dual variable: the variable of row id, or of coordinate id−p.rows. The normal of
-// this variable may be a combination of the normals of the free variables. In this case all these
-// variables first move along the dependency until one of them reaches a bound. This move leaves θ
-// unchanged and lowers the dual objective. If the new variable is the first to reach a bound, enter
-// does not free it.
+// this variable may be a combination of the normals of the free variables. Then the new variable
+// and the free variables first move together, without a change of θ, until one of them reaches a
+// bound. This move lowers the dual objective. If the new variable is the first to reach a bound,
+// enter does not free it.
 func (p *marginSolver) enter(id int) {
 	n, s := p.n, len(p.act)
 	// the direction in which the variable moves, and the distance to the other bound of the variable

@@ -116,11 +116,11 @@ func (l *SVM) Fit(theta, hyper []float64) (err error) {
 }
 
 // Multipliers returns the dual variables of the last fit: b_i for each training row i. They satisfy
-// λ2·θ = Σ_i b_i·y_i·x_i − λ1·s, for a subgradient s of ‖θ‖₁. Let the row have the weight v. Then
-// b_i is v/N if the row violates the margin, 0 if the row is beyond the margin, and between 0 and
-// v/N if the row is on the elbow. If rows z_i are equal, only the sum of their multipliers is
-// unique, and Multipliers divides this sum equally. Multipliers overwrites dst, and allocates only
-// if dst has too little capacity. If there is no fit, it returns ErrNotFitted.
+// λ2·θ = Σ_i b_i·y_i·x_i − λ1·s, for a subgradient s of ‖θ‖₁. For a row of weight v, b_i is v/N if
+// the row violates the margin, 0 if the row is beyond the margin, and between 0 and v/N if the row
+// is on the elbow. If products y_i·x_i are equal, only the sum of their multipliers is unique.
+// Multipliers divides the sum in proportion to the weights. Multipliers overwrites dst, and
+// allocates only if dst has too little capacity. If there is no fit, it returns ErrNotFitted.
 func (l *SVM) Multipliers(dst []float64) ([]float64, error) {
 	return l.p.Spread(l, &l.state, dst, l.multiplier)
 }
