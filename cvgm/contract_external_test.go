@@ -79,7 +79,7 @@ func (f *failures) Fatalf(format string, args ...any) {
 	panic(f)
 }
 
-// failuresOf returns the failures of contract, in one string.
+// failuresOf returns the failures of a contract test, in one string.
 func failuresOf(t *testing.T, contract func(t cvgmtest.TB)) string {
 	f := &failures{T: t}
 	func() {

@@ -347,7 +347,7 @@ func newHeldCase(t *testing.T, rng *rand.Rand, kind int) heldCase {
 	return c
 }
 
-// cv returns the CV of c with features in units of unit.
+// cv returns the CV of c with features in the given unit.
 func (c heldCase) cv(t *testing.T, unit float64) *CV {
 	x := new(mat.Dense)
 	x.Scale(unit, c.data.X)

@@ -131,7 +131,7 @@ func byExample(results [][][]float64, folds []Split) [][]float64 {
 	return losses
 }
 
-// meanAndError returns the mean of losses and its standard error.
+// meanAndError returns the mean of the losses and its standard error.
 func meanAndError(losses []float64) (mean, se float64, err error) {
 	n := float64(len(losses))
 	if n < 2 {

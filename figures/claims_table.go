@@ -94,7 +94,7 @@ func bracketed(m *claims.Measurement) string {
 	return string(m.Verdict)
 }
 
-// optional returns text, or nil if text is empty.
+// optional returns the text, or nil if the text is empty.
 func optional(text string) any {
 	if text == "" {
 		return nil

@@ -226,7 +226,7 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 	return f
 }
 
-// padded returns a range that contains all numbers in lows and highs, with some room at both ends.
+// padded returns a range that contains all given numbers, with some room at both ends.
 func padded(lows, highs []float64) (low, high float64) {
 	if len(lows) == 0 {
 		return 0, 1

@@ -280,7 +280,7 @@ func MyDataLearning(r *mydata.Result) []Output {
 	return []Output{f}
 }
 
-// bars plots vertical lines from low to high.
+// bars plots vertical lines between the values of low and of high.
 func bars(p *Panel, x, low, high []float64) {
 	name := "± standard error"
 	for i := range x {

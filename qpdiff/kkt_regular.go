@@ -150,7 +150,7 @@ func (d *qpDerivative) solve() (outside float64) {
 // findPinned computes, for each part of the program, the number of variables minus the number of
 // active rows. If this difference is 0, the part is at a vertex, and v is 0 in this part. A row
 // with a nonzero right-hand side moves v, so it adds n to the difference, which is then never 0.
-// findPinned reports whether the difference of some part is 0.
+// findPinned reports whether the difference of at least one part is 0.
 func (d *qpDerivative) findPinned() (some bool) {
 	a := d.sys
 	if len(a.parts) == 1 && len(d.rows) < a.n { // the usual case

@@ -163,8 +163,8 @@ func (a *kktMatrix) setPart(p *kktMatrix, variables, rows []int) {
 	a.nullity += p.nullity
 }
 
-// cleanProjector sets entries of a projector to 0 if they are rounding errors. It sets lengths to
-// the lengths of the projector's columns.
+// cleanProjector sets entries of a projector to 0 if they are rounding errors. It stores the
+// lengths of the projector's columns in the slice lengths.
 func cleanProjector(projector, lengths []float64) {
 	for i, p := range projector {
 		if math.Abs(p) <= projectorTol {
@@ -274,8 +274,8 @@ func (a *kktMatrix) factorRows() (basis [][]float64, ok bool) {
 	return basis, true
 }
 
-// factorHessian computes hpinv and nullX from the eigenvalues of H on the span of basis, the
-// orthonormal vectors that factorRows returned.
+// factorHessian computes hpinv and nullX from the eigenvalues of H on the span of the orthonormal
+// vectors that factorRows returned.
 func (a *kktMatrix) factorHessian(basis [][]float64) bool {
 	n, f := a.n, len(basis)
 	if f == 0 {

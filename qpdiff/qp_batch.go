@@ -102,7 +102,7 @@ type gradBlock struct {
 }
 
 // shareStorage sorts the fields of all items by storage. In the result unshared, it marks each
-// field whose storage overlaps with no other field. It returns the other fields in groups. The
+// field whose storage overlaps with no other field. It returns the other fields, in groups. The
 // fields of a group overlap in storage and are in the order of the items.
 func shareStorage(grads []QPGrad) (unshared []qpInputs, groups [][]gradBlock) {
 	unshared = make([]qpInputs, len(grads))

@@ -183,8 +183,8 @@ func (a *activeSet) provesUnbounded(s *qpReport) bool {
 }
 
 // setFallDirection writes the direction of the last proximal step to a.dz, and scales it to the
-// size 1 in each part of the program. It reports whether the objective of some part falls without
-// bound along this direction if the rows are ignored.
+// size 1 in each part of the program. It reports whether the objective of at least one part falls
+// without bound along this direction if the rows are ignored.
 func (a *activeSet) setFallDirection() (some bool) {
 	n, d := a.n, a.dz
 	for k := range a.parts {

@@ -307,8 +307,8 @@ func (a *activeSet) markSuspects(c, e []float64) (some bool) {
 	return some
 }
 
-// largestAt returns the index of the largest entry of row, after the entries are multiplied by the
-// scales e.
+// largestAt returns the index of the largest entry of a row, after the entries are multiplied by
+// the scales e.
 func largestAt(row, e []float64) (at int) {
 	for j, v := range row {
 		if math.Abs(v)*e[j] > math.Abs(row[at])*e[at] {
@@ -318,7 +318,7 @@ func largestAt(row, e []float64) (at int) {
 	return at
 }
 
-// entryExcess returns log₂ of a ratio: the largest entry of row divided by its second largest
+// entryExcess returns log₂ of a ratio: the largest entry of a row divided by its second largest
 // entry. The entries are multiplied by the scales e of the variables. For a row of zeros,
 // entryExcess returns 0.
 func entryExcess(row, e []float64) float64 {

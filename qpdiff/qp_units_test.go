@@ -68,8 +68,8 @@ func (u *qpUnits) distanceTo(s, t *Solution) float64 {
 	return worst
 }
 
-// drawUnits draws one change of units. The units are powers base^k with |k| ≤ maxPower. All
-// variables have the same unit unless coordinates is true.
+// drawUnits draws one change of units. The units are powers base^k with |k| ≤ maxPower. If the
+// parameter coordinates is false, all variables have the same unit.
 func drawUnits(rng *rand.Rand, q *QP, base float64, maxPower int, coordinates bool) qpUnits {
 	draw := func() float64 { return math.Pow(base, float64(rng.IntN(2*maxPower+1)-maxPower)) }
 	u := qpUnits{objective: 1}

@@ -120,7 +120,7 @@ func TestRegressionErrors(t *testing.T) {
 	})
 }
 
-// wantArgError fails the test unless make returns an ArgError for the argument.
+// wantArgError fails the test unless the function make returns an ArgError for the argument.
 func wantArgError(t testing.TB, arg string, make func() error) {
 	t.Helper()
 	err := make()

@@ -34,8 +34,8 @@ func kolmogorov(sample []float64, cdf func(float64) float64) float64 {
 
 func phi(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// chiSquare returns the standardised chi-square statistic of counts in equally likely cells. With
-// many cells, it is approximately standard normal.
+// chiSquare returns the standardised chi-square statistic of the counts of equally likely cells.
+// With many cells, it is approximately standard normal.
 func chiSquare(counts []int) float64 {
 	var total, sum float64
 	for _, c := range counts {

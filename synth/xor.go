@@ -31,10 +31,10 @@ func (o XOR) withDefaults() (XOR, error) {
 
 // MakeXOR draws n points. The first ⌊n/2⌋ have the label −1, and the others the label +1. MakeXOR
 // takes two generators, square and point, which may be the same generator. For each point, it first
-// draws a number from square. A number below .5 selects the first of the two squares of the class.
-// MakeXOR then draws the two coordinates from point. With NewPython(0) as square and NewNumPy(0) as
-// point, the data are the published data. MakeXOR returns an [ArgError] for n < 1 and for invalid
-// options.
+// draws a number from the generator square. A number below .5 selects the first of the two squares
+// of the class. MakeXOR then draws the two coordinates from the generator point. With NewPython(0)
+// as square and NewNumPy(0) as point, the data are the published data. MakeXOR returns an
+// [ArgError] for n < 1 and for invalid options.
 func MakeXOR(square, point Float64Source, n int, o XOR) (Data, error) {
 	if err := checkPoints(n); err != nil {
 		return Data{}, err

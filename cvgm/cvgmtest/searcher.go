@@ -23,8 +23,8 @@ type Search struct {
 }
 
 // Searcher tests a searcher on convex quadratic functions of two variables in a box. The function
-// newSearcher returns the searcher under test for a budget. The searcher must make at most budget
-// evaluations.
+// newSearcher returns the searcher under test for a budget. The parameter budget is the largest
+// number of evaluations that the searcher may make.
 //
 // The searcher must yield a step for every evaluation. The step must hold the X, the loss and the
 // gradient of the evaluation. The searcher must count the evaluations, and must stay within the

@@ -21,8 +21,8 @@ var ErrTooManyCells = errors.New("too many cells")
 // Cells computes n independent cells in parallel, and returns their results f(0) … f(n-1). It does
 // not call f for a cell that hooks.Keeper has stored. It reports to hooks.Progress. After ctx is
 // done, it skips the remaining cells. The error is ctx's error, or the error of the failed cell
-// with the smallest index. The error of cell i begins with label(i). This text must describe the
-// cell in the same words, whatever the number of cells is.
+// with the smallest index. The error of cell i begins with the text label(i). This text must
+// describe the cell in the same words, whatever the number of cells is.
 func Cells[T any](ctx context.Context, hooks Hooks, n int, label func(i int) string, f func(i int) (T, error)) ([]T, error) {
 	if n < 0 || n > MaxCells {
 		return nil, fmt.Errorf("%w, %d: use smaller parameters or shorter lists, of which at most %d cells come", ErrTooManyCells, n, MaxCells)

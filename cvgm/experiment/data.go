@@ -83,8 +83,8 @@ func (d PublishedRegression) Source(ctx context.Context) (*synth.NumPy, error) {
 	return src, nil
 }
 
-// Rows returns the examples i of d with start ≤ i < end. The result has the type that learners
-// accept.
+// Rows returns the examples of d with the numbers start to end − 1. The result has the type that
+// learners accept.
 func Rows(d synth.Data, start, end int) learn.Data {
 	_, n := d.X.Dims()
 	return learn.Data{X: d.X.Slice(start, end, 0, n).(*mat.Dense), Y: d.Y[start:end]}

@@ -146,7 +146,7 @@ func Set(p any, name, text string) error {
 	return err
 }
 
-// parse sets v to the value of text.
+// parse sets v to the value that the text represents.
 func parse(v reflect.Value, text string) error {
 	switch v.Kind() {
 	case reflect.Int:

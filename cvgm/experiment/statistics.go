@@ -165,7 +165,7 @@ func (e Estimate) Sign() int {
 	return 0
 }
 
-// Times returns the estimate of the quantity multiplied by factor. The result is on the scale
+// Times returns the estimate of the quantity multiplied by a factor. The result is on the scale
 // AnyNumber.
 func (e Estimate) Times(factor float64) Estimate {
 	return Estimate{Mean: factor * e.Mean, Margin: math.Abs(factor) * e.Margin, N: e.N}

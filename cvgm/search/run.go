@@ -29,10 +29,10 @@ type searchRun struct {
 	work            []float64
 }
 
-// search returns the sequence of the evaluations that the function run makes. Before it calls run,
-// search sets X to the projection of x0. If wantGrad is true, search sets Grad to zeros; otherwise
-// Grad is nil. The parameter settingsErr is nil or an error in the searcher's settings. If it is an
-// error, or if the problem, x0 or limit is not valid, the sequence consists of an error only.
+// search returns the sequence of the evaluations that the function run makes. Before this call, X
+// is the projection of x0. If wantGrad is true, search sets Grad to zeros; otherwise Grad is nil.
+// The parameter settingsErr is nil or an error in the searcher's settings. If it is an error, or if
+// the problem, x0 or limit is not valid, the sequence consists of an error only.
 func search(p Problem, x0 []float64, limit int, wantGrad bool, settingsErr error, run func(w *searchRun)) iter.Seq2[Step, error] {
 	return func(yield func(Step, error) bool) {
 		w := &searchRun{Step: Step{X: slices.Clone(x0)}, p: p, yield: yield, limit: limit,

@@ -160,7 +160,7 @@ func TestReadCSVNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// numbered returns n lines. Each line begins with start and ends with its number.
+// numbered returns n lines. Each line begins with the text start and ends with its number.
 func numbered(n int, start string) string {
 	var b strings.Builder
 	for k := range n {

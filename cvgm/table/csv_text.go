@@ -181,11 +181,11 @@ const (
 	headLines = 20
 )
 
-// commaOf returns the separator of fields of a text that begins with head. The parameter truncated
-// is set if the text is longer than head. A separator must split each of the first lines into the
-// same number of fields. A character that is only part of texts or numbers seldom does. Of several
-// such separators, commaOf takes the one with the most fields. If there is none, the first line
-// decides.
+// commaOf returns the separator of fields of a text, from the beginning of the text. The parameter
+// truncated is set if the text is longer than this beginning. A separator must split each of the
+// first lines into the same number of fields. A character that is only part of texts or numbers
+// seldom does. Of several such separators, commaOf takes the one with the most fields. If there is
+// none, the first line decides.
 func commaOf(head string, truncated bool) rune {
 	end := strings.LastIndexByte(head, '\n')
 	if truncated && end >= 0 {

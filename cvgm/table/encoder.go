@@ -115,10 +115,10 @@ func (e *Encoder) Widest() (column string, features int) {
 	return column, features
 }
 
-// Fit returns an encoder with the means and scales of train. The rows of train hold the values of a
-// table with the same columns. A column with MissingIsMean must have a value in at least one row of
-// positive weight; otherwise the error is of kind ErrDomain. The cost is O(T·p) for T rows of p
-// columns.
+// Fit returns an encoder with the means and scales of the training rows. These rows hold the values
+// of a table with the same columns. A column with MissingIsMean must have a value in at least one
+// row of positive weight; otherwise the error is of kind ErrDomain. The cost is O(T·p) for T rows
+// of p columns.
 func (e *Encoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	if train == nil {
 		return nil, args.Bad("train", qpdiff.ErrEmpty, "give the values of a table", "is nil")

@@ -41,7 +41,7 @@ func patients(t *testing.T) *Table {
 }
 
 // byHand returns the features of the given rows of the patients' table. The mean of column a is
-// taken over the rows in train.
+// taken over the training rows.
 func byHand(t *testing.T, table *Table, train []int) *mat.Dense {
 	t.Helper()
 	var s, n float64

@@ -16,7 +16,7 @@ import (
 // defaults.
 func ReadCSV(r io.Reader, target string) (*Table, error) { return CSV{Target: target}.Read(r) }
 
-// ReadFile reads the file at path as Read does. Errors name the path.
+// ReadFile reads a file as Read does. Errors name the path.
 func (c CSV) ReadFile(path string) (*Table, error) {
 	file, err := os.Open(path)
 	if err != nil {

@@ -120,7 +120,7 @@ func portableCode() (all []*declaration, imports map[string]string, err error) {
 	return all, imports, nil
 }
 
-// appendNeeded appends declarations of package portable to code. These are all declarations that
+// appendNeeded appends declarations of package portable to Go code. These are all declarations that
 // the code needs, directly or through other declarations. It returns the import paths and the
 // exported names of these declarations.
 func appendNeeded(code *bytes.Buffer) (imports, exported map[string]bool, err error) {

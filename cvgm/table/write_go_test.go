@@ -385,8 +385,8 @@ func outputLine(all []float64, class string) string {
 	return b.String() + class
 }
 
-// writeModule writes a program into dir, with one package for the Go file of each case. It reports
-// declarations and imports that a file does not need.
+// writeModule writes a program into a directory, with one package for the Go file of each case. It
+// reports declarations and imports that a file does not need.
 func writeModule(t testing.TB, cases []parityCase, dir string) {
 	t.Helper()
 	var imports, models strings.Builder

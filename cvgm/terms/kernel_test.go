@@ -46,7 +46,7 @@ func drawJoint(t *testing.T, n int, loss penalised.Loss, of units) (tbl *table.T
 	return casetest.Must(table.ReadCSV(strings.NewReader(texts("a,b,c,d,y", written[0], written[1], written[2], written[3], y)), "y"))(t), columns
 }
 
-// gaussian returns the matrix of kernels of the rows of columns, by definition.
+// gaussian computes the kernel matrix of the rows by definition, from the columns of the data.
 func gaussian(length float64, columns ...[]float64) [][]float64 {
 	k := make([][]float64, len(columns[0]))
 	for i := range k {

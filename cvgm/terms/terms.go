@@ -86,8 +86,8 @@ func Band(name string, columns ...string) Term {
 	return Term{Name: name, Columns: slices.Clone(columns), Kind: table.ScaledEffect}
 }
 
-// Linear returns a linear function of columns, without a penalty. The columns may be numeric or
-// categorical. A categorical column has a weight for each level except the first.
+// Linear returns a linear function of the given columns, without a penalty. The columns may be
+// numeric or categorical. A categorical column has a weight for each level except the first.
 func Linear(columns ...string) Term {
 	return Term{Name: strings.Join(columns, ", "), Columns: slices.Clone(columns), Kind: table.PlainEffect}
 }

@@ -234,7 +234,7 @@ func (s *tuneSearch) descend(x []float64) error {
 	return s.descendWithin(x, descentEvals)
 }
 
-// descendWithin is descend with at most evals evaluations.
+// descendWithin is the method descend with a limit of the number of evaluations.
 func (s *tuneSearch) descendWithin(x []float64, evals int) error {
 	searcher := search.QuasiNewton{MaxStep: s.longest, Tol: tuneTol, MaxEvals: evals}
 	return s.search(x, func(i int) (lower, upper float64) { return s.hyper[i].Lower, s.hyper[i].Upper }, search.LogSpace{Searcher: searcher})

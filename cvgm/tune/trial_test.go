@@ -68,8 +68,8 @@ type trialSet struct {
 	fresh learn.Data // of the same population, for the risk
 }
 
-// drawTrial draws the data set number k. It has 20 to size.rows rows and 2 to size.columns columns.
-// The sets have eight traits in turn, such as collinear features.
+// drawTrial draws the data set number k. It has from 20 to size.rows rows, and from 2 to
+// size.columns columns. The sets have eight traits in turn, such as collinear features.
 func drawTrial(k int, size trialSize, shuffled bool) trialSet {
 	rng := rand.New(rand.NewPCG(uint64(k), 22))
 	n := int(math.Round(20 * math.Pow(float64(size.rows)/20, rng.Float64())))

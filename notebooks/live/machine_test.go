@@ -49,7 +49,7 @@ func catchUp(m *Machine) {
 	}
 }
 
-// numbers returns the numbers in states as texts, so that NaN equals NaN.
+// numbers returns the numbers of some states as texts, so that NaN equals NaN.
 func numbers(states []state) []string {
 	var text []string
 	for _, s := range states {

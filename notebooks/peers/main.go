@@ -155,7 +155,7 @@ func parseNumbers(text string) (values []float64, err error) {
 	return values, nil
 }
 
-// read reads a CSV from text. It returns the data, and the folds as splits.
+// read reads a CSV. It returns the data, and the folds as splits.
 func read(text io.Reader) (learn.Data, []cvgm.Split, error) {
 	table, splits, err := readTable(text)
 	if err != nil {
@@ -165,7 +165,7 @@ func read(text io.Reader) (learn.Data, []cvgm.Split, error) {
 	return d, splits, err
 }
 
-// readTable reads a CSV from text. It returns the table, and the folds as splits.
+// readTable reads a CSV as a table. It returns the table, and the folds as splits.
 func readTable(text io.Reader) (*table.Table, []cvgm.Split, error) {
 	table, err := table.CSV{Target: "y", Group: "fold"}.Read(text)
 	if err != nil {
@@ -174,7 +174,7 @@ func readTable(text io.Reader) (*table.Table, []cvgm.Split, error) {
 	return table, foldSplits(table.Groups), nil
 }
 
-// evaluated computes the CV loss at the hyperparameters hyper, on the folds of the CSV in text. If
+// evaluated computes the CV loss at the given hyperparameters, on the folds of a CSV. If
 // withGradient is true, it also computes the gradient of the CV loss.
 func (m model) evaluated(text io.Reader, hyper []float64, withGradient bool) (*result, error) {
 	d, splits, err := read(text)
@@ -194,7 +194,7 @@ func (m model) evaluated(text io.Reader, hyper []float64, withGradient bool) (*r
 	return r, err
 }
 
-// tuned tunes the learner on the folds of the CSV in text.
+// tuned tunes the learner on the folds of a CSV.
 func (m model) tuned(text io.Reader) (*result, error) {
 	if m.terms != nil {
 		return tunedTerms(text, m.terms)
@@ -208,8 +208,8 @@ func (m model) tuned(text io.Reader) (*result, error) {
 	return timedSearch(splits, func() (*tune.Tuned, error) { return t.Tune(context.Background(), d) })
 }
 
-// tunedTerms tunes the penalties of an additive model on the folds of the CSV in text. The measured
-// time includes the construction of the model.
+// tunedTerms tunes the penalties of an additive model on the folds of a CSV. The measured time
+// includes the construction of the model.
 func tunedTerms(text io.Reader, of func(*table.Table) []terms.Term) (*result, error) {
 	t, splits, err := readTable(text)
 	if err != nil {

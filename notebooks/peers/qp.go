@@ -30,10 +30,10 @@ type answers struct {
 	SolveSeconds, Seconds float64
 }
 
-// differentiateAll makes two measurements. The first is the time to solve the programs in text from
-// scratch. The second is the time to solve them and to differentiate the solutions in all data.
-// Each measurement consists of numRounds rounds over all programs, after a round that is not timed
-// and allocates memory.
+// differentiateAll makes two measurements. The first is the time to solve the programs of a JSON
+// text from scratch. The second is the time to solve them and to differentiate the solutions in all
+// data. Each measurement consists of numRounds rounds over all programs, after a round that is not
+// timed and allocates memory.
 func differentiateAll(text io.Reader, numRounds int) (*answers, error) {
 	var programs []*program
 	if err := json.NewDecoder(text).Decode(&programs); err != nil {
@@ -61,8 +61,8 @@ func differentiateAll(text io.Reader, numRounds int) (*answers, error) {
 	return a, nil
 }
 
-// secondsEach returns the processor seconds of one call of work. It calls work for each program in
-// numRounds rounds, after a first round that is not timed.
+// secondsEach returns the processor seconds of one call of the function work. It calls this
+// function for each program in numRounds rounds, after a first round that is not timed.
 func secondsEach(programs []*program, numRounds int, work func(*program) error) (float64, error) {
 	began := 0.0
 	for round := range numRounds + 1 {

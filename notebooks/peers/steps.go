@@ -28,7 +28,7 @@ type takenSteps struct {
 	WarmSeconds, ColdSeconds float64
 }
 
-// takeSteps measures the steps in text with cold starts, and then with warm starts. Each
+// takeSteps measures the steps of a JSON text with cold starts, and then with warm starts. Each
 // measurement consists of numRounds rounds over all steps, after a round that is not timed. The
 // time does not include the Gram matrices, which New computes.
 func takeSteps(text io.Reader, numRounds int) (*takenSteps, error) {

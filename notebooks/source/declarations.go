@@ -171,7 +171,7 @@ func (r *fileReader) group(decl *ast.GenDecl) {
 // title returns a short title for names that are declared together.
 func title(names []string) string { return strings.Join(names[:min(2, len(names))], ",") }
 
-// identifiers returns the names that specs declare.
+// identifiers returns the names that the specifications declare.
 func identifiers(specs ...ast.Spec) (names []string) {
 	for _, spec := range specs {
 		switch spec := spec.(type) {

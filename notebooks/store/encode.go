@@ -37,8 +37,8 @@ func Encode(from any) ([]byte, error) {
 	return data, nil
 }
 
-// Decode sets the value to which dst points. The bytes in data must be the bytes that Encode
-// returns for a value of the same type. After an error, the value is undefined.
+// Decode sets the value to which dst points. The data must be the bytes that Encode returns for a
+// value of the same type. After an error, the value is undefined.
 func Decode(data []byte, dst any) error {
 	v := reflect.ValueOf(dst)
 	if v.Kind() != reflect.Pointer || v.IsNil() {

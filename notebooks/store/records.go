@@ -83,9 +83,10 @@ func readFile(path, key string, f func(Record) error) error {
 }
 
 // ReadCells reads the cells in a folder of records. It returns the payload of each cell, by the
-// number of the cell. It reads only files whose names begin with prefix, and calls onOther for each
-// record that is not a cell. It returns an error if two records of a cell differ, or if a file has
-// other parameters than params, in JSON. If the folder is missing, there are no cells.
+// number of the cell. It reads only files whose names begin with the given prefix, and calls
+// onOther for each record that is not a cell. It returns an error if two records of a cell differ,
+// or if a file has other parameters than params, in JSON. If the folder is missing, there are no
+// cells.
 func ReadCells(folder, prefix, key string, params []byte, onOther func(file string, r Record) error) (map[int][]byte, error) {
 	files, err := recordFiles(folder, prefix)
 	if err != nil {
@@ -144,7 +145,7 @@ func refuseOthers(folder, key string, params []byte) error {
 }
 
 // recordFiles lists the files of records in a folder. It lists only files whose names begin with
-// prefix.
+// the given prefix.
 func recordFiles(folder, prefix string) ([]string, error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -169,9 +170,9 @@ type Journal struct {
 	synced time.Time
 }
 
-// NewJournal makes a file for records of one result. The file has a new name that begins with
-// prefix. The argument key is the key of the result, and params is the parameters in JSON. If the
-// folder has records with other parameters, NewJournal returns an error.
+// NewJournal makes a file for records of one result. The file has a new name that begins with the
+// given prefix. The argument key is the key of the result, and params is the parameters in JSON. If
+// the folder has records with other parameters, NewJournal returns an error.
 func NewJournal(folder, prefix, key string, params []byte) (*Journal, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return nil, err

@@ -185,7 +185,7 @@ func (l *kernelMachine) distances(dst, params, x []float64, rows []int) {
 	l.listDistances(dst, params, x, rows)
 }
 
-// rangeDistances is distances for the rows start, start + 1, ….
+// rangeDistances is the method distances for the rows start, start + 1, ….
 func (l *kernelMachine) rangeDistances(dst, params, x []float64, start int) {
 	if a, ok := l.kernel.(ARD); ok {
 		a.distances(dst, params, x, l.columns[start:], l.nrows)
@@ -194,7 +194,7 @@ func (l *kernelMachine) rangeDistances(dst, params, x []float64, start int) {
 	dense.Distances(dst, x, l.columns[start:], l.nrows)
 }
 
-// listDistances is distances for rows whose numbers are not consecutive.
+// listDistances is the method distances for rows whose numbers are not consecutive.
 func (l *kernelMachine) listDistances(dst, params, x []float64, rows []int) {
 	// One call for a span of rows takes as long as separate calls for a quarter of these rows. A span
 	// therefore has at most four times as many rows as it needs.
@@ -285,7 +285,7 @@ type kernelValues struct {
 }
 
 // predict writes the decision value of each row of x to dst. If cache is not nil, and x has at most
-// as many rows as the data, it also stores the kernel's values in cache.
+// as many rows as the data, it also stores the kernel's values in the cache.
 func (l *kernelMachine) predict(cache *kernelValues, dst []float64, x *mat.Dense) error {
 	if err := l.checkRows(x, nil, "dst", dst); err != nil {
 		return err

@@ -46,8 +46,8 @@ func (l *kernelSVMFit) violation() (worst float64) {
 	return worst
 }
 
-// decision returns the decision value of row i and the size of its terms. It writes the kernel's
-// values between row i and the support vectors to values.
+// decision returns the decision value of row i and the size of its terms. It stores the kernel's
+// values between row i and the support vectors in the slice values.
 func (l *kernelMachine) decision(values []float64, i int) (f, size float64) {
 	l.state.Stop.Look()
 	l.values(values, l.kernelParams, l.row(i), l.support)

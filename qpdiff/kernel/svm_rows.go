@@ -148,7 +148,7 @@ type rowCache struct {
 	useCount int
 }
 
-// begin empties the cache, for n rows of width columns.
+// begin empties the cache, for n rows with the given number of columns.
 func (c *rowCache) begin(n, width int) {
 	c.place = dense.Grow(c.place, n)
 	dense.Fill(c.place, -1)

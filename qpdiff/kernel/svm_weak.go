@@ -129,8 +129,8 @@ func (q *boxQP) violation() float64 {
 }
 
 // terms returns sizes with which rounding errors are compared. For the condition of row i, the
-// rounding error is relative to label + √k_ii·size. For the condition Σβ = 0, it is relative to
-// sum.
+// rounding error is relative to label + √k_ii·size. For the condition Σβ = 0, it is relative to the
+// parameter sum.
 func (q *boxQP) terms() (label, size, sum float64) {
 	for i, b := range q.beta {
 		size += math.Sqrt(q.diagonal[i]) * math.Abs(b)

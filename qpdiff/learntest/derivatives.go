@@ -211,7 +211,7 @@ func onlyRead(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	afterOthers(t, l, fresh, c, v, between)
 }
 
-// afterOthers compares the derivatives of two learners, l and fresh, after the second fit of each.
+// afterOthers compares the derivatives of the learners l and fresh after the second fit of each.
 // The learner fresh has computed no derivatives before. It computes derivatives with the cotangent
 // v. The learner l computes derivatives with v, with otherV and again with v, in one workspace. All
 // derivatives with v must have the same bits.

@@ -82,8 +82,8 @@ func thetaOf(l learn.Learner, n int) int {
 }
 
 // withoutRow fits the learner l to all rows except row omitted, and sets values[omitted] to the
-// prediction for this row. It adds the derivatives of the prediction, multiplied by weight, to g
-// and dx.
+// prediction for this row. It adds the derivatives of the prediction, multiplied by the parameter
+// weight, to g and dx.
 func withoutRow(t *testing.T, l learn.Learner, c Case, omitted int, weight float64, values []float64, g *learn.Grad, dx *mat.Dense) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()

@@ -62,7 +62,7 @@ func prefetchNets(items []learn.BatchItem) {
 }
 
 // prefetchVectors fetches the vectors of the next set of nets. The items of this set come first in
-// items.
+// the slice.
 func prefetchVectors(items []learn.BatchItem) {
 	for i := range items[:min(dense.LaneCount, len(items))] {
 		if e, ok := items[i].Learner.(*ElasticNet); ok && e.workSet == nil && e.n > 0 {

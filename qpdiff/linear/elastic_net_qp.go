@@ -245,7 +245,8 @@ func (q *piecewiseQP) dot(j int, v []float64, rowSum float64) float64 {
 	return floats.Dot(q.column(j), v)
 }
 
-// combine sets fit to the sum of the listed columns of C, each multiplied by its entry of x.
+// combine sets the vector fit to the sum of the listed columns of C, each multiplied by its entry
+// of x.
 func (q *piecewiseQP) combine(fit, x []float64, at []int) {
 	if q.sparse != nil {
 		q.sparse.Combine(fit, x, at, q.features)

@@ -61,7 +61,8 @@ func (q *piecewiseQP) mostSteps() int { return minFactorisations + factorisation
 // errNoActiveSet is the error of a solve that ends after mostSteps steps.
 var errNoActiveSet = check.ArgErrorf("Data", qpdiff.ErrIterationLimit, "raise λ2", "is so ill-conditioned that no active set was confirmed")
 
-// startSolve starts a solve. If coordinate descent came before, descended must be true.
+// startSolve starts a solve. The parameter descended must be true if coordinate descent came
+// before.
 func (q *piecewiseQP) startSolve(descended bool) {
 	q.phases, q.tol = cdPhases, admitTol
 	if descended {

@@ -238,8 +238,8 @@ func (p *logisticProblem) addX(gx blas64.General, y, theta, u, s, w, dm []float6
 	}
 }
 
-// addBoth adds p·u + q·v to row. It is not inlined, because its loop would then have too few
-// registers.
+// addBoth adds p·u + q·v to the slice row. It is not inlined, because its loop would then have too
+// few registers.
 //
 //go:noinline
 func addBoth(row []float64, p float64, u []float64, q float64, v []float64) {

@@ -18,8 +18,8 @@ func PerFeature(n int) []int {
 	return groups
 }
 
-// groupCount returns the number of groups, or 1 if groups is empty. The result is between 1 and the
-// number of features, even if groups has invalid numbers.
+// groupCount returns the number of groups, or 1 if the slice is empty. The result is between 1 and
+// the number of features, even if the slice has invalid numbers.
 func groupCount(groups []int) int {
 	if len(groups) == 0 {
 		return 1

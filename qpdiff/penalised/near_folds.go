@@ -24,9 +24,9 @@ var shares = [...]float64{15. / 16, 7. / 8, 3. / 4, 1. / 2, 1. / 4, 1. / 8, 1. /
 // bounds the errors of the approximate predictions. For each fold it takes one Newton step from the
 // fit to all rows, with the Hessian without the fold's rows (Beirami et al. 2017). Each entry of
 // dst is the prediction after this step. Its distance from the prediction of the exact fit without
-// the fold is at most the corresponding entry of bound. If there is no finite bound for a fold,
-// NearFolds fits the rows outside this fold, and the bounds are bounds of rounding errors. The
-// result fitted is the number of such folds.
+// the fold is at most the corresponding entry of the slice bound. If there is no finite bound for a
+// fold, NearFolds fits the rows outside this fold, and the bounds are bounds of rounding errors.
+// The result fitted is the number of such folds.
 //
 // # Bound
 //

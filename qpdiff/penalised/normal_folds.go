@@ -180,7 +180,7 @@ func (l *glmFit) recomputeSquares(g []float64, p *foldPart, row []float64) {
 
 // factorNormal sets h to the factor of the Hessian of the fold p, in the normalised features. If
 // this Hessian is singular, it returns false. The slices scratch, scratch2 (n entries each) and
-// block are scratch.
+// block are work space.
 func (l *glmFit) factorNormal(h, dinv []float64, p *foldPart, scratch, scratch2 []float64, block *[]float64) bool {
 	n := l.n
 	if p.large {

@@ -62,7 +62,7 @@ func (b BenchStat) interval() (low, high float64) {
 	return cmp.Or(b.Low, b.Lowest), cmp.Or(b.High, b.Highest, 2*b.Median-b.Lowest)
 }
 
-// ReadTimings reads the record at path. It returns nil if there is no file.
+// ReadTimings reads the record in the file path. It returns nil if there is no file.
 func ReadTimings(path string) (*Timings, error) {
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {

@@ -270,7 +270,7 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 }
 
 // heldLoss returns a CV loss. The learners are fitted to the training rows of phi, and the loss is
-// computed on the validation rows of held.
+// computed on the validation rows of the parameter held.
 func heldLoss(t *testing.T, v Variant, y []float64, splits []cvgm.Split, c float64, phi, held *mat.Dense) float64 {
 	var total float64
 	for _, s := range splits {

@@ -328,7 +328,7 @@ func (p AdditiveParams) sets() []additiveSet {
 	}
 }
 
-// smoothNames returns the names of the columns of features.
+// smoothNames returns the names of the feature columns.
 func smoothNames(features int) (names []string) {
 	for j := range features {
 		names = append(names, fmt.Sprintf("x%d", j+1))

@@ -144,8 +144,8 @@ func (p MyDataParams) Read(root string) (MyDataParams, error) {
 	return p, nil
 }
 
-// Scaled returns p with a numeric target multiplied by factor, and with another digest. p must come
-// from Read. Scaled is used to measure the influence of rounding.
+// Scaled returns p with a numeric target multiplied by a factor, and with another digest. p must
+// come from Read. Scaled is used to measure the influence of rounding.
 func (p MyDataParams) Scaled(factor float64) MyDataParams {
 	scaled := *p.content.table
 	if len(scaled.Classes) == 0 {

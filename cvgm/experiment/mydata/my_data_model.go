@@ -191,8 +191,8 @@ func (p MyDataParams) curvesAround(ctx context.Context, cv *cvgm.CV, m *Model, t
 	return nil
 }
 
-// evaluate sets the losses and their errors along hyperparameter i, from the results of eval. The
-// other hyperparameters have their tuned values.
+// evaluate sets the losses and their errors along hyperparameter i, from the results of the
+// function eval. The other hyperparameters have their tuned values.
 func (c *Curve) evaluate(eval func(x []float64) (loss, se float64, err error), tuned []float64, i int) error {
 	x := slices.Clone(tuned)
 	for _, v := range c.At {

@@ -201,9 +201,9 @@ func risk(ctx context.Context, s *experiment.Setup, fit fitter, weight float64) 
 	return m.Risk(s.Loss, s.Test)
 }
 
-// penalised appends the risk at each weight of the penalty to risks. It also returns the risks at
-// two of these weights: at the weight with the lowest nested risk, and at the largest weight whose
-// nested risk is within one standard error of the lowest.
+// penalised appends the risk at each weight of the penalty to the slice risks. It also returns the
+// risks at two of these weights: at the weight with the lowest nested risk, and at the largest
+// weight whose nested risk is within one standard error of the lowest.
 func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, dataSet int, risks *[]float64, fit fitter) (twoRisks [2]float64, err error) {
 	for _, w := range p.Weights {
 		at, err := risk(ctx, s, fit, w)

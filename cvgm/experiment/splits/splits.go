@@ -196,8 +196,8 @@ func (p SplitsParams) sweepTasks(ctx context.Context, r *Result) []splitsTask {
 	return tasks
 }
 
-// stepTasks returns the tasks that set RingsByStep. The tasks store their CV losses in losses[step
-// size][data set].
+// stepTasks returns the tasks that set RingsByStep. Each task stores its CV loss in the entry
+// losses[step size][data set].
 func (p SplitsParams) stepTasks(ctx context.Context, r *Result, losses [][]float64) []splitsTask {
 	var tasks []splitsTask
 	for i, size := range append(slices.Clone(p.StepSizes), 0) {

@@ -61,7 +61,8 @@ func (s *Sums) Take(x *mat.Dense, weights []float64) {
 
 func (s *Sums) weight(i int) float64 { return s.unit * sample.Weights(s.weights).At(i) }
 
-// add adds the terms of row i to sum, unless sum is nil, and to squares. It returns the row's weight.
+// add adds the terms of row i to the slice squares and, unless it is nil, to the slice sum. It
+// returns the row's weight.
 func (s *Sums) add(i int, sum, squares []float64) float64 {
 	w := s.weight(i)
 	if w == 0 {

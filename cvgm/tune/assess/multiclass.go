@@ -130,7 +130,7 @@ func (s ClassSample) check(k int, firstSample ClassSample, probabilities bool) e
 	return args.BadIf(len(s.rows()) == 0, "ClassSample", qpdiff.ErrEmpty, "give rows with decisions and a weight", "has no row that counts in sample %d", k)
 }
 
-// add adds the metrics of the sample, times share, to mean.
+// add adds the sample's metrics, multiplied by the parameter share, to the metrics in mean.
 func (s ClassSample) add(mean *Multiclass, share float64) {
 	counts := make([][]float64, len(mean.Confusion))
 	for a := range counts {

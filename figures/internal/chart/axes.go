@@ -12,10 +12,10 @@ import (
 // data.
 const headroom = .04
 
-// padRange returns the ends of an axis for data from low to high. It extends the range of the data
-// by the given fraction at each end. If there are no data, the ends are 0 and 1. If low and high
-// are almost equal, padRange extends the range farther on both sides, so that the axis has room for
-// ticks.
+// padRange returns the ends of an axis for data in the range [low, high]. It extends the range of
+// the data by the given fraction at each end. If there are no data, the ends are 0 and 1. If low
+// and high are almost equal, padRange extends the range farther on both sides, so that the axis has
+// room for ticks.
 func padRange(low, high, fraction float64) (from, to float64) {
 	if low > high {
 		return 0, 1

@@ -116,8 +116,8 @@ func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
 }
 
 // Rows puts the given texts as labels on the y axis, at y = 0, −1, −2, …. It breaks each text into
-// lines that are at most width wide, and keeps the line breaks that the text already has. The
-// result maxLines is the largest number of lines of a text.
+// lines of at most the given width, and keeps the line breaks that the text already has. The result
+// maxLines is the largest number of lines of a text.
 func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
 	style := p.Plot.Y.Tick.Label
 	var ticks plot.ConstantTicks
@@ -202,8 +202,8 @@ func (p *Panel) Scatter(name string, xs, ys []float64, s Style) {
 	}
 }
 
-// Band shades the area between low and high. These are the ends of 95 % confidence intervals. All
-// bands share one legend entry.
+// Band shades the area between the curves low and high. These are the ends of 95 % confidence
+// intervals. All bands share one legend entry.
 func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 	faint := s.Line().Color.(color.NRGBA)
 	faint.A = 50

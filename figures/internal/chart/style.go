@@ -145,7 +145,7 @@ func KeyRows(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry, widt
 	return rows, Mapped(rows, RowWidth)
 }
 
-// BrokenAt breaks entries into rows that are at most width wide. If an entry is wider, it has a row
+// BrokenAt breaks entries into rows of at most the given width. If an entry is wider, it has a row
 // to itself.
 func BrokenAt(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry) {
 	for _, e := range entries {

@@ -163,8 +163,8 @@ func (g *Surface) crossing(edge int, level float64) plotter.XY {
 	return plotter.XY{X: xs[i] + t*(xs[k]-xs[i]), Y: ys[j] + t*(ys[l]-ys[j])}
 }
 
-// lines follows the links from edge to edge, and returns the lines of the level. The function
-// edgePoint returns the point at which a line crosses an edge.
+// lines follows the links between edges, and returns the lines of the level. The function edgePoint
+// returns the point at which a line crosses an edge.
 func (c *crossings) lines(edgePoint func(edge int) plotter.XY) []plotter.XYs {
 	used := make(map[int]bool)
 	trace := func(e int) plotter.XYs {

@@ -113,8 +113,8 @@ func Subscripted(name string) string {
 	return strings.NewReplacer("0", "₀", "1", "₁", "2", "₂", "3", "₃", "4", "₄", "5", "₅", "6", "₆", "7", "₇", "8", "₈", "9", "₉").Replace(name)
 }
 
-// breakText breaks text between words into lines. A line is at most width wide. Only a line with a
-// single long word may be wider.
+// breakText breaks text between words into lines. A line has at most the given width. Only a line
+// with a single long word may be wider.
 func breakText(words string, style text.Style, width vg.Length) []string {
 	var lines []string
 	for _, word := range strings.Fields(words) {

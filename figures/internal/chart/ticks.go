@@ -16,7 +16,7 @@ import (
 // below the resolution of a figure.
 const minRelative, minLength = 1e-9, 1e-300
 
-// isNarrow reports whether an axis from low to high is too short for two ticks.
+// isNarrow reports whether an axis over the range [low, high] is too short for two ticks.
 func isNarrow(low, high float64) bool {
 	return !(high-low > max(minLength, minRelative*max(math.Abs(low), math.Abs(high))))
 }

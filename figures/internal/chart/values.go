@@ -21,8 +21,8 @@ func Pick[T any](v []T, places []int) []T { return Mapped(places, func(i int) T 
 // Log10s returns base-10 logarithms, for the axes of a panel with LogAxes.
 func Log10s(v []float64) []float64 { return Mapped(v, math.Log10) }
 
-// ClampedLog10s returns base-10 logarithms. If a logarithm is lower than floor or does not exist,
-// floor takes its place.
+// ClampedLog10s returns base-10 logarithms. If a logarithm is lower than the number floor or does
+// not exist, this number takes its place.
 func ClampedLog10s(v []float64, floor float64) []float64 {
 	return Mapped(v, func(x float64) float64 { return math.Log10(max(x, math.Pow(10, floor))) })
 }

@@ -34,7 +34,7 @@ type inverter struct {
 	n               int
 }
 
-// panel returns the panel whose first row is from.
+// panel returns the panel whose first row has the number from.
 func (f *inverter) panel(from int) []float64 {
 	all := (f.n + productColumns - 1) / productColumns
 	p := from / productColumns
@@ -62,7 +62,7 @@ func (c *square) add(a []float64, inA, i, end, k int, b []float64, depth int) {
 	}
 }
 
-// invertRows computes the rows from to end−1 of W, given the rows before them.
+// invertRows computes the rows i of W with from ≤ i < end, given the rows before them.
 func (f *inverter) invertRows(from, end int) {
 	// The sum of each entry begins with the rows before the block, panel by panel, so that the panel
 	// stays in the caches.
@@ -129,8 +129,8 @@ func (f *inverter) transpose() {
 	}
 }
 
-// multiplyRows replaces the rows from to end−1 of the lower triangle of a by the rows of WᵀW. The
-// panel on the diagonal is the last one, because it overwrites entries of Wᵀ.
+// multiplyRows replaces the rows i with from ≤ i < end of the lower triangle of a by the rows of
+// WᵀW. The panel on the diagonal is the last one, because it overwrites entries of Wᵀ.
 func (f *inverter) multiplyRows(from, end int) {
 	for column := 0; column < end; column += productColumns {
 		panel := f.panel(column)

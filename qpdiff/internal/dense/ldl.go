@@ -283,8 +283,8 @@ func LDLCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
 	return math.Inf(1) // not a number: the estimate itself overflows
 }
 
-// LDLSize sets size to the square roots of the diagonal of A. It computes them from the factor that
-// LDLFactor computed.
+// LDLSize sets the slice size to the square roots of the diagonal of A. It computes them from the
+// factor that LDLFactor computed.
 func LDLSize(a, dinv []float64, n, stride int, size []float64) {
 	clear(size)
 	for i := range n {

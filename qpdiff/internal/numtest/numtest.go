@@ -167,8 +167,8 @@ func Eliminate(a [][]*big.Float) []*big.Float {
 
 // OneSided returns the left and the right difference quotient of a function f at x. Its parameters
 // are the values fminus = f(x−h), fmid = f(x) and fplus = f(x+h). The result excess is the distance
-// of got from the interval between the two quotients. If got is inside the interval, excess is
-// negative.
+// of the value got from the interval between the two quotients. If got is inside the interval,
+// excess is negative.
 func OneSided(got float64, fminus, fmid, fplus *big.Float, h float64) (left, right, excess float64) {
 	slope := func(from, to *big.Float) float64 {
 		d := Precise(0).Sub(to, from)

@@ -186,7 +186,7 @@ func (o *Sum) setWeights(rho float64, support *Support) (trace float64) {
 	return trace
 }
 
-// add adds the terms, multiplied by sign, to the sum.
+// add adds the terms to the sum, each multiplied by the parameter sign.
 func (o *Sum) add(columns [][]float64, sign float64, terms []term) {
 	n := o.rows
 	o.chunk = dense.Grow(o.chunk, 2*n*min(ChunkTerms, len(terms)))

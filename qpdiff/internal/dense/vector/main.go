@@ -671,7 +671,7 @@ func dots() {
 }
 
 // dotGroups writes the code of dots. It takes the first four rows, and their distance in bytes. The
-// registers dst, count and rows change.
+// code changes the registers dst, count and rows.
 func dotGroups(dst, count reg.Register, rows [dotRows]reg.Register, stride, x, n reg.Register) {
 	whole, at := GP64(), GP64() // in whole: the number of entries that fill whole registers
 	MOVQ(n, whole)
