@@ -262,8 +262,10 @@ func GradientMapTable(r *manyhyper.MapResult) *Table {
 
 // KeptGradientMap is [GradientMap] of the map that is kept with the sources.
 func KeptGradientMap() *Figure {
-	f := GradientMap(manyhyper.KeptMap())
-	f.Name, f.Caption = "gradient_map_kept", "The same on more values and more data sets, from the kept map. "+f.Caption
+	r := manyhyper.KeptMap()
+	f := GradientMap(r)
+	f.Name = "gradient_map_kept"
+	f.Caption = fmt.Sprintf("The kept map, drawn like the map above, on %d data sets a cell (%d of weights).", r.Params.DataSets, r.Params.RingsDataSets)
 	return f
 }
 

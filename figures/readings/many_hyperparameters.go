@@ -82,22 +82,32 @@ func cellCounts(m *manyhyper.MapResult, problem string, difference func(c manyhy
 // GradientMap describes the figure of the same name. It counts the cells in which the CV gradient
 // clearly helps, and the cells in which many hyperparameters clearly help.
 func GradientMap(m *manyhyper.MapResult) string {
-	return paragraphs("Where a line crosses the dotted one, the difference changes its sign with this factor. A wide band can hide a gain in one cell and a loss in another.", countsOfCells(m))
+	var cells list
+	for _, problem := range manyhyper.MapProblems {
+		c := countsOf(m, problem)
+		cells.item("*%s, %d cells:* the CV gradient is clearly better than the training gradient in %d and clearly worse in %d; many are clearly better than one in %d and clearly worse in %d. %s",
+			capital(problem), c.all, c.helps, c.harms, c.manyHelp, c.manyHarm, signTurns(m, problem))
+	}
+	return paragraphs("Where a line crosses the dotted one, the difference changes its sign with this factor. A wide band can hide a gain in one cell and a loss in another.", cells.String())
 }
 
 // KeptGradientMap counts the cells of the map that is kept with the sources.
-func KeptGradientMap() string { return countsOfCells(manyhyper.KeptMap()) }
-
-// countsOfCells returns a list with an item for each problem of a map.
-func countsOfCells(m *manyhyper.MapResult) string {
-	var cells list
+func KeptGradientMap() string {
+	var problems []string
 	for _, problem := range manyhyper.MapProblems {
-		helps, harms, all := cellCounts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining })
-		better, worse, _ := cellCounts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne })
-		cells.item("*%s, %d cells:* the CV gradient is clearly better than the training gradient in %d and clearly worse in %d; many are clearly better than one in %d and clearly worse in %d. %s",
-			capital(problem), all, helps, harms, better, worse, signTurns(m, problem))
+		c := countsOf(manyhyper.KeptMap(), problem)
+		problems = append(problems, fmt.Sprintf("%s, CV gradient %d : %d, many %d : %d", problem, c.helps, c.harms, c.manyHelp, c.manyHarm))
 	}
-	return cells.String()
+	return fmt.Sprintf("Cells with a clear gain : a clear loss, of %d for each problem: %s.", len(manyhyper.KeptMap().Cells)/len(manyhyper.MapProblems), strings.Join(problems, "; "))
+}
+
+// mapCounts counts the cells of a problem.
+type mapCounts struct{ all, helps, harms, manyHelp, manyHarm int }
+
+func countsOf(m *manyhyper.MapResult, problem string) (c mapCounts) {
+	c.helps, c.harms, c.all = cellCounts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining })
+	c.manyHelp, c.manyHarm, _ = cellCounts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne })
+	return c
 }
 
 // signTurns returns a sentence that lists the factors with a change of sign. At two values of such
