@@ -93,12 +93,14 @@ func GradientMap(m *manyhyper.MapResult) string {
 
 // KeptGradientMap counts the cells of the map that is kept with the sources.
 func KeptGradientMap() string {
-	var problems []string
+	var gradient, many []string
+	m := manyhyper.KeptMap()
 	for _, problem := range manyhyper.MapProblems {
-		c := countsOf(manyhyper.KeptMap(), problem)
-		problems = append(problems, fmt.Sprintf("%s, CV gradient %d : %d, many %d : %d", problem, c.helps, c.harms, c.manyHelp, c.manyHarm))
+		c := countsOf(m, problem)
+		gradient = append(gradient, fmt.Sprintf("%d (%d) of %d cells of %s", c.helps, c.harms, c.all, problem))
+		many = append(many, fmt.Sprintf("%d (%d)", c.manyHelp, c.manyHarm))
 	}
-	return fmt.Sprintf("Cells with a clear gain : a clear loss, of %d for each problem: %s.", len(manyhyper.KeptMap().Cells)/len(manyhyper.MapProblems), strings.Join(problems, "; "))
+	return fmt.Sprintf("The CV gradient clearly helps (harms) in %s. Many help (harm) in %s.", Listed(gradient), Listed(many))
 }
 
 // mapCounts counts the cells of a problem.
