@@ -87,7 +87,7 @@ func ldlLanes(a, dinv, x, pivots *float64, n int, tol float64) (regular int) { p
 
 func ldlLanesSolve(a, dinv, x *float64, n int) { panic("no vectors") }
 
-func laneSums(sums, u, a, b *float64, n int) { panic("no vectors") }
+func laneSums(sums, u, x *float64, n int) { panic("no vectors") }
 
 func descendLanes(x, rest, m, r, bound *float64, n int, live *float64) (moved int) {
 	panic("no vectors")
