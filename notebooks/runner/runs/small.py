@@ -117,7 +117,7 @@ class Small(unittest.TestCase):
         Small.folder = tempfile.TemporaryDirectory()
         atexit.register(Small.folder.cleanup)
         Small.checkout = checkout = Path(Small.folder.name, "a=b c", "checkout")
-        parts = ["reproduce.sh", "go.mod", "go.sum", "notebooks/live/page.html", "notebooks/.workspace.sh", *ROOT.glob("notebooks/runner/tools/*")]
+        parts = ["reproduce.sh", "go.mod", "go.sum", "notebooks/live/page.html", "cvgm/experiment/manyhyper/kept_map.json", "notebooks/.workspace.sh", *ROOT.glob("notebooks/runner/tools/*")]
         parts += [*ROOT.glob("notebooks/runner/requirements*.txt"), *ROOT.glob("notebooks/runner/*.py")]
         for package in ("synth", "qpdiff", "cvgm", "figures", *(f"notebooks/{name}" for name in ("live", "notebook", "source", "stale", "store", "worker"))):
             parts += [p for p in ROOT.glob(f"{package}/**/*.*") if p.suffix in (".go", ".s") and not p.name.endswith("_test.go")]
