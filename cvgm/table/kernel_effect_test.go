@@ -15,6 +15,7 @@ import (
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/hostile"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 	"cvgm/qpdiff/penalised"
 )
 
@@ -155,6 +156,7 @@ func TestKernelsInJSON(t *testing.T) {
 // A text cannot ask for bases of more features than its model has. Reading a text therefore needs
 // memory in proportion to its length.
 func TestManyPointsInASmallText(t *testing.T) {
+	serial.Test(t)
 	const most = 40 // bytes for each byte of the text
 	_, p := kernelsOf(t)
 	good := string(casetest.Must(json.Marshal(p))(t))
