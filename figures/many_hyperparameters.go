@@ -280,33 +280,25 @@ func KeptGradientMapTable() *Table {
 	}
 	for first := 0; first < len(r.Cells); {
 		c, last := r.Cells[first], first
-		var gradient, many mapCount
-		for ; last < len(r.Cells) && r.Cells[last].Problem == c.Problem && r.Cells[last].Train == c.Train && r.Cells[last].Hyperparameters == c.Hyperparameters; last++ {
-			gradient.add(r.Cells[last].CVLessTraining)
-			many.add(r.Cells[last].ManyLessOne)
+		for last < len(r.Cells) && r.Cells[last].Problem == c.Problem && r.Cells[last].Train == c.Train && r.Cells[last].Hyperparameters == c.Hyperparameters {
+			last++
 		}
-		cells := float64(last - first)
-		t.Rows = append(t.Rows, []any{c.Problem, fmt.Sprint(c.Train), c.Hyperparameters, last - first,
-			gradient.helps, gradient.harms, Number{Value: gradient.sum / cells, Digits: 3}, many.helps, many.harms, Number{Value: many.sum / cells, Digits: 3}})
+		row := []any{c.Problem, fmt.Sprint(c.Train), c.Hyperparameters, last - first}
+		for _, difference := range []func(c manyhyper.MapCell) experiment.Estimate{
+			func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining },
+			func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne },
+		} {
+			helps, harms := manyhyper.CountSigns(r.Cells[first:last], difference)
+			var sum float64
+			for _, c := range r.Cells[first:last] {
+				sum += difference(c).Mean
+			}
+			row = append(row, helps, harms, Number{Value: sum / float64(last-first), Digits: 3})
+		}
+		t.Rows = append(t.Rows, row)
 		first = last
 	}
 	return t
-}
-
-// A mapCount counts differences of cells by their signs.
-type mapCount struct {
-	helps, harms int
-	sum          float64
-}
-
-func (m *mapCount) add(difference experiment.Estimate) {
-	m.sum += difference.Mean
-	switch difference.Sign() {
-	case -1:
-		m.helps++
-	case 1:
-		m.harms++
-	}
 }
 
 // OuterPenalty shows the risk as a function of the weight of the outer penalty. It also shows the

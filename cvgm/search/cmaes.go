@@ -26,8 +26,7 @@ type CMAES struct {
 	Source func() Source // required; see [Searcher]
 	// Sigma is the standard deviation of the first generation in each coordinate, in units of x.
 	// Zero: .3 times each coordinate's scale; see [Searcher]. Set Sigma if the search starts at 0
-	// without bounds. In this case the scale is 1 in any unit of x, because there is no gradient to
-	// determine it.
+	// without bounds. No gradient determines the scale then, so it is 1 in any unit of x.
 	Sigma      float64
 	Population int // points of a generation; zero: 4 + ⌊3·ln n⌋
 	MaxEvals   int // evaluations at most; zero: 1000

@@ -60,25 +60,6 @@ func Enough(r *manyhyper.LeversResult) string {
 	return fmt.Sprintf("In the first figure no search of several hyperparameters is clearly better than one on these problems: %s. There one hyperparameter of the kind, tuned by plain CVGM, is enough.", Listed(without))
 }
 
-// cellCounts counts the cells of a problem. The result numBelow is the number of cells with a
-// difference clearly below 0. The result numAbove is the number of cells with a difference clearly
-// above 0, and numAll is the number of all cells.
-func cellCounts(m *manyhyper.MapResult, problem string, difference func(c manyhyper.MapCell) experiment.Estimate) (numBelow, numAbove, numAll int) {
-	for _, c := range m.Cells {
-		if c.Problem != problem {
-			continue
-		}
-		numAll++
-		switch difference(c).Sign() {
-		case -1:
-			numBelow++
-		case 1:
-			numAbove++
-		}
-	}
-	return numBelow, numAbove, numAll
-}
-
 // GradientMap describes the figure of the same name. It counts the cells in which the CV gradient
 // clearly helps, and the cells in which many hyperparameters clearly help.
 func GradientMap(m *manyhyper.MapResult) string {
@@ -107,8 +88,10 @@ func KeptGradientMap() string {
 type mapCounts struct{ all, helps, harms, manyHelp, manyHarm int }
 
 func countsOf(m *manyhyper.MapResult, problem string) (c mapCounts) {
-	c.helps, c.harms, c.all = cellCounts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining })
-	c.manyHelp, c.manyHarm, _ = cellCounts(m, problem, func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne })
+	cells := m.CellsOf(problem)
+	c.all = len(cells)
+	c.helps, c.harms = manyhyper.CountSigns(cells, func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining })
+	c.manyHelp, c.manyHarm = manyhyper.CountSigns(cells, func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne })
 	return c
 }
 

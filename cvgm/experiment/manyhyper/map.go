@@ -258,6 +258,16 @@ func (p GradientMapParams) summarise(places []mapPlace, measured [][]mapRisks) *
 	return r
 }
 
+// CellsOf returns the cells of a problem.
+func (r *MapResult) CellsOf(problem string) (cells []MapCell) {
+	for _, c := range r.Cells {
+		if c.Problem == problem {
+			cells = append(cells, c)
+		}
+	}
+	return cells
+}
+
 // Levels returns the values of a factor in the cells of a problem, in ascending order. The argument
 // factor is an index in Factors.
 func (r *MapResult) Levels(problem string, factor int) (levels []float64) {
@@ -268,6 +278,20 @@ func (r *MapResult) Levels(problem string, factor int) (levels []float64) {
 	}
 	slices.Sort(levels)
 	return slices.Compact(levels)
+}
+
+// CountSigns counts the cells with a difference clearly below 0, and the cells with a difference
+// clearly above 0.
+func CountSigns(cells []MapCell, difference func(c MapCell) experiment.Estimate) (numBelow, numAbove int) {
+	for _, c := range cells {
+		switch difference(c).Sign() {
+		case -1:
+			numBelow++
+		case 1:
+			numAbove++
+		}
+	}
+	return numBelow, numAbove
 }
 
 // Means averages a difference over those cells of a problem in which the factor Factors[factor]
