@@ -328,8 +328,8 @@ func pooledBy(t *testing.T, draws []Record) []Claim {
 	return pooled
 }
 
-// Ten fresh draws decide no more rows otherwise than the errors of their estimates predict, and no
-// single row flips more often than predicted. The fresh draws, testdata/fresh.csv, did not affect
+// Ten fresh draws decide no more rows otherwise than the errors of their estimates predict, no
+// single row flips more often than predicted, and all findings have the same verdicts. The fresh draws, testdata/fresh.csv, did not affect
 // the choice of any rule, size or sentence.
 func TestFreshDrawsDecideTheSame(t *testing.T) {
 	serial.Test(t)
@@ -356,6 +356,12 @@ func TestFreshDrawsDecideTheSame(t *testing.T) {
 	}
 	if r := Reckon(again); len(r.Unsteady) > 0 {
 		t.Errorf("rows that flip more often than their errors predict: %v", r.Unsteady)
+	}
+	findings := Findings(again)
+	for k, f := range Findings(pooledClaims(t)) {
+		if findings[k].Row.Verdict != f.Row.Verdict {
+			t.Errorf("finding %s: %s, but %s by other draws", f.Name, f.Row.Verdict, findings[k].Row.Verdict)
+		}
 	}
 }
 
