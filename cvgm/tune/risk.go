@@ -50,7 +50,7 @@ func (w *tuning) estimateRisk() error {
 		w.rival = nil // no ridge can be fitted to these labels or features
 	}
 	repeats := w.repeats(folds, w.fitCount)
-	w.searched = w.measured()
+	w.firstSearchTime = w.measuredTime()
 	w.expected = w.evaluations * (1 + repeats*folds)
 	var done []*repeat
 	for r := range repeats {

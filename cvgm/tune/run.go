@@ -51,7 +51,7 @@ func (w *tuning) run() (*Tuned, error) {
 	// A search for an outer fold uses only a share of the rows. Its time is assumed to be
 	// proportional to the square of this share. In fact the exponent is between 0 and 3.
 	share := 1 - 1/float64(max(2, folds))
-	w.shorter = share * share
+	w.evalTimeRatio = share * share
 	if !w.deadline.IsZero() {
 		if s, err = w.reduceWork(s, rows); err != nil {
 			return w.stoppedResults(s, err)

@@ -31,19 +31,19 @@ type tuning struct {
 	deadline  time.Time // zero: none
 	result    *Tuned
 
-	otherBytes   int64 // bytes that are in use in addition to a search
-	stage        string
-	evaluations  int           // of all searches
-	fitCount     int           // of the search
-	lastEnd      time.Time     // the end of the last evaluation, or startTime
-	evalTime     time.Duration // the measured time of an evaluation
-	expected     int           // the expected number of evaluations: of the first search, and after it of all searches
-	searches     float64       // the expected number of searches without an outer fold
-	shorter      float64       // the expected time of an evaluation without an outer fold, divided by its time in the first search
-	searched     time.Duration // the measured time of the first search, after its end
-	rival        *rival
-	judgedModels []judgedModel // the models of the outer folds
-	firstRepeat  *repeat       // of the outer folds
+	otherBytes      int64 // bytes that are in use in addition to a search
+	stage           string
+	evaluations     int           // of all searches
+	fitCount        int           // of the search
+	lastEnd         time.Time     // the end of the last evaluation, or startTime
+	evalTime        time.Duration // the measured time of an evaluation
+	expected        int           // the expected number of evaluations: of the first search, and after it of all searches
+	searches        float64       // the expected number of searches without an outer fold
+	evalTimeRatio   float64       // the expected time of an evaluation without an outer fold, divided by its time in the first search
+	firstSearchTime time.Duration // the measured time of the first search, after its end
+	rival           *rival
+	judgedModels    []judgedModel // the models of the outer folds
+	firstRepeat     *repeat       // of the outer folds
 	// For each fold of the first repeat, foldModels holds the models from which prediction
 	// intervals are made.
 	foldModels []map[contender]foldModel
@@ -74,7 +74,7 @@ func (w *tuning) report(stage string, loss, best float64) {
 	}
 	p := Progress{Stage: stage, Evaluations: w.evaluations, Loss: loss, Best: best, Elapsed: time.Since(w.startTime)}
 	if w.evaluations >= 2 {
-		p.Left = w.left()
+		p.Left = w.timeLeft()
 		if !w.deadline.IsZero() {
 			p.Left = min(p.Left, max(0, time.Until(w.deadline)))
 		}
@@ -82,19 +82,19 @@ func (w *tuning) report(stage string, loss, best float64) {
 	w.Progress(p)
 }
 
-// measured returns the time of all evaluations except the first one.
-func (w *tuning) measured() time.Duration { return w.evalTime * time.Duration(w.evaluations-1) }
+// measuredTime returns the time of all evaluations except the first one.
+func (w *tuning) measuredTime() time.Duration { return w.evalTime * time.Duration(w.evaluations-1) }
 
-// left returns the estimated remaining time. Once the first search has ended, the estimate is based
+// timeLeft returns the estimated remaining time. Once the first search has ended, the estimate is based
 // on the times of all evaluations. The first search then counts with the time that it would
 // probably take without an outer fold.
-func (w *tuning) left() time.Duration {
+func (w *tuning) timeLeft() time.Duration {
 	remaining := float64(max(1, w.expected-w.evaluations))
-	if w.searched == 0 {
+	if w.firstSearchTime == 0 {
 		evaluations := float64(max(w.expected, w.evaluations))
-		return time.Duration((remaining + w.searches*evaluations*w.shorter) * float64(w.evalTime))
+		return time.Duration((remaining + w.searches*evaluations*w.evalTimeRatio) * float64(w.evalTime))
 	}
-	without := float64(w.measured()-w.searched) + w.shorter*float64(w.searched)
+	without := float64(w.measuredTime()-w.firstSearchTime) + w.evalTimeRatio*float64(w.firstSearchTime)
 	return time.Duration(remaining * without / float64(w.evaluations))
 }
 
