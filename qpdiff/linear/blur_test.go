@@ -13,9 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// If rounding may have moved a kink by more than hiddenTol, products return an error for each input
-// that has this kink, even with Generalised. If rounding may have moved it by less, products with
-// Generalised succeed. In an input without the kink, the derivative exists in both cases.
+// A derivative fails, even with Generalised, if rounding may have moved the kink by more than
+// dense.HiddenTol.
 func TestBlurredKinksAreRefused(t *testing.T) {
 	one := mat.NewDense(1, 1, []float64{1})
 	ones, two := mat.NewDense(3, 1, []float64{1, 1, 1}), mat.NewDense(2, 1, []float64{1, -2})
@@ -55,7 +54,7 @@ func TestBlurredKinksAreRefused(t *testing.T) {
 	}
 }
 
-// The distance by which rounding may have moved a kink has no unit.
+// The field blur of a fit does not depend on the unit of the labels.
 func TestBlurHasNoUnit(t *testing.T) {
 	var want [2]float64
 	for _, unit := range []float64{1, 0x1p-40, 0x1p40} {
@@ -76,8 +75,7 @@ func TestBlurHasNoUnit(t *testing.T) {
 	}
 }
 
-// If a product returns an error, it does not mark its gradient as generalised, even if features are
-// equal.
+// VJP marks its gradient as generalised only if it returns no error.
 func TestBlurredKinksMarkNothing(t *testing.T) {
 	net := &ElasticNet{Generalised: true}
 	d := learn.Data{X: mat.NewDense(2, 3, []float64{1, 1, 0, 0, 0, 1}), Y: []float64{4, 2}}

@@ -18,15 +18,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// embeddingNet is a user's learner with its own Fit.
+// embeddingNet is a user's learner that embeds an ElasticNet and has its own Fit.
 type embeddingNet struct{ linear.ElasticNet }
 
 func (e *embeddingNet) Fit(theta, hyper []float64) error {
 	return e.ElasticNet.Fit(theta, hyper)
 }
 
-// TestElasticNetBatch checks that nets fitted together have the same bits and errors as nets fitted
-// separately. This holds for warm and cold starts, and for all derivatives that follow.
+// FitBatch and VJPBatch return the bits and errors of separate calls of Fit and VJP.
 func TestElasticNetBatch(t *testing.T) {
 	serial.Test(t)
 	for seed := range uint64(300) {
@@ -65,7 +64,7 @@ func TestElasticNetBatch(t *testing.T) {
 	}
 }
 
-// batchData draws rows, often of features that are equal, zero or nearly dependent.
+// batchData draws data, often with equal, zero or nearly dependent features.
 func batchData(rng *rand.Rand, n int) learn.Data {
 	rows := 2 + rng.IntN(2*n+2)
 	x, y := mat.NewDense(rows, n, nil), make([]float64, rows)
@@ -89,7 +88,7 @@ func batchData(rng *rand.Rand, n int) learn.Data {
 	return learn.Data{X: x, Y: y}
 }
 
-// batchHyper draws penalties of all sizes. Some of them are 0, and a few are invalid.
+// batchHyper draws penalties of many sizes, including zeros and a few invalid values.
 func batchHyper(rng *rand.Rand, groups []int) []float64 {
 	hyper := make([]float64, 2*max(1, len(groups)))
 	for k := range hyper {
@@ -104,8 +103,7 @@ func batchHyper(rng *rand.Rand, groups []int) []float64 {
 	return hyper
 }
 
-// checkBatch compares a FitBatch, a VJPBatch and later single derivatives with the results of
-// separate nets.
+// checkBatch compares FitBatch and VJPBatch with separate calls of Fit and VJP.
 func checkBatch(t *testing.T, rng *rand.Rand, w *qpdiff.Workspace, together, alone []learn.Learner, data []learn.Data, hyper []float64) {
 	t.Helper()
 	_, n := data[0].X.Dims()
@@ -132,7 +130,7 @@ func checkBatch(t *testing.T, rng *rand.Rand, w *qpdiff.Workspace, together, alo
 		}
 		theta := make([]float64, n)
 		err := alone[i].Fit(theta, hyper)
-		same("fit", i, items[i].Theta, theta, renamed(items[i].Err), err)
+		same("fit", i, items[i].Theta, theta, plainNetError(items[i].Err), err)
 		for j := range n {
 			items[i].DTheta[j] = rng.NormFloat64()
 		}
@@ -172,20 +170,20 @@ func checkBatch(t *testing.T, rng *rand.Rand, w *qpdiff.Workspace, together, alo
 			continue
 		}
 		err := alone[i].VJP(nil, &grads[i], items[i].DTheta)
-		same("derivative", i, items[i].Grad.Hyper, grads[i].Hyper, renamed(items[i].Err), err)
-		same("size of the derivative", i, items[i].Grad.HyperSize, grads[i].HyperSize, renamed(items[i].Err), err)
+		same("derivative", i, items[i].Grad.Hyper, grads[i].Hyper, plainNetError(items[i].Err), err)
+		same("size of the derivative", i, items[i].Grad.HyperSize, grads[i].HyperSize, plainNetError(items[i].Err), err)
 		if grads[i].X != nil {
-			same("derivative by X", i, items[i].Grad.X.RawMatrix().Data, grads[i].X.RawMatrix().Data, renamed(items[i].Err), err)
+			same("derivative by X", i, items[i].Grad.X.RawMatrix().Data, grads[i].X.RawMatrix().Data, plainNetError(items[i].Err), err)
 		}
 		got, want := make([]float64, n), make([]float64, n)
 		direction := &learn.Grad{Hyper: make([]float64, len(hyper))}
 		direction.Hyper[len(hyper)-1] = 1
 		err, wantErr := together[i].(learn.ForwardLearner).JVP(nil, got, direction), alone[i].(learn.ForwardLearner).JVP(nil, want, direction)
-		same("along λ2", i, got, want, renamed(err), wantErr)
+		same("along λ2", i, got, want, plainNetError(err), wantErr)
 	}
 }
 
-// TestElasticNetBatchDerivatives checks that derivatives may run at the same time after a FitBatch.
+// After FitBatch, several goroutines may call VJP of a net concurrently.
 func TestElasticNetBatchDerivatives(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 37))
 	net, alone := new(linear.ElasticNet), new(linear.ElasticNet)
@@ -216,8 +214,7 @@ func TestElasticNetBatchDerivatives(t *testing.T) {
 	}
 }
 
-// TestElasticNetBatchOfWidths fits nets of many features and then nets of few features in one
-// batch. It compares their derivatives with separate derivatives.
+// VJPBatch equals separate calls of VJP if the nets have different numbers of features.
 func TestElasticNetBatchOfWidths(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 38))
@@ -250,25 +247,23 @@ func TestElasticNetBatchOfWidths(t *testing.T) {
 	}
 }
 
-// renamed returns the error with the name of the plain learner in it.
-func renamed(err error) error {
+// plainNetError replaces the name embeddingNet in an error by ElasticNet.
+func plainNetError(err error) error {
 	if err == nil {
 		return nil
 	}
 	return errors.New(strings.ReplaceAll(err.Error(), "embeddingNet", "ElasticNet"))
 }
 
-// TestElasticNetBatchBeyondTheRange checks nets whose numbers leave the range of float64. An entry
-// of θ that underflows is 0. A derivative that overflows is an error, for a separate net and in a
-// batch.
+// FitBatch and Fit return 0 without a sign for a coefficient that underflows. VJPBatch and VJP
+// return ErrNotFinite for a derivative that overflows.
 func TestElasticNetBatchBeyondTheRange(t *testing.T) {
 	serial.Test(t)
 	for _, on := range []bool{true, false} {
 		old := dense.SetVectors(on)
 		nets := make([]learn.BatchItem, 2)
 		for i := range nets {
-			// The features are so small that the solution u of the system overflows for a large cotangent;
-			// net 1 has fewer active features.
+			// The features are so small that a large cotangent makes the derivative overflow.
 			net, x := new(linear.ElasticNet), mat.NewDense(2, 2, []float64{0x1p-500, 0, 0, -0x1p-500})
 			nets[i] = learn.BatchItem{Learner: net, Theta: make([]float64, 2), Grad: &learn.Grad{Hyper: make([]float64, 2)}}
 			if err := net.Load(learn.Data{X: x, Y: []float64{1, float64(1 - i)}}); err != nil {

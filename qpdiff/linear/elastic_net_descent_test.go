@@ -14,8 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// integerColumns returns few rows of many columns of small integers. The columns repeat, and are
-// centred and scaled to mean square 1.
+// integerColumns returns data with many columns of integers, centred and scaled to mean square 1.
 func integerColumns(rows, n int) learn.Data {
 	x, y, column := mat.NewDense(rows, n, nil), make([]float64, rows), make([]float64, rows)
 	for j := range n {
@@ -35,14 +34,13 @@ func integerColumns(rows, n int) learn.Data {
 	return learn.Data{X: x, Y: y}
 }
 
-// mostDescents bounds the number of descents in a fit. A descent that reaches its minimum finds
-// almost the whole support, so few are needed.
+// mostDescents is the largest allowed number of descents in a fit. Few suffice because a descent to
+// the minimum finds almost the whole support.
 const mostDescents = 2
 
-// TestDescentsReachTheirMinimum checks that Newton's method with one unknown for each row reaches
-// its minimum on columns of integers. A line search that only halves the step would fail for the
-// larger table, and a limit of 20 steps for the smaller table. All cdPhases descents would then
-// fail, and hundreds of exact steps would follow.
+// A fit of integer columns needs few descents, because each descent reaches its minimum. A line
+// search that only halves steps would fail for 40,000 columns, and a limit of 20 steps for 30,000
+// columns.
 func TestDescentsReachTheirMinimum(t *testing.T) {
 	for _, n := range []int{30_000, 40_000} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
@@ -60,8 +58,7 @@ func TestDescentsReachTheirMinimum(t *testing.T) {
 	}
 }
 
-// A working set may grow after the problem on it is solved. TestALargerSetIsNotSolvedTwice checks
-// that the solver needs no new factor before coordinates enter.
+// After its working set grows, the solver adds coordinates before it computes a new factor.
 func TestALargerSetIsNotSolvedTwice(t *testing.T) {
 	const rows, n = 100, 300
 	rng := rand.New(rand.NewPCG(1, 1))

@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// orthogonalData has XᵀX/N = I and Xᵀy/N = (3, 3, 2).
+// orthogonalData returns data with XᵀX/N = I and Xᵀy/N = (3, 3, 2).
 func orthogonalData() learn.Data {
 	return learn.Data{
 		X: mat.NewDense(4, 3, []float64{
@@ -24,8 +24,7 @@ func orthogonalData() learn.Data {
 	}
 }
 
-// A row of weight 2 counts as two equal rows, and so does a row that is listed twice. Without
-// penalties, θ is the weighted mean of the labels in this example.
+// A row of weight 2 counts the same as a row that Rows lists twice.
 func ExampleData() {
 	x, y := mat.NewDense(3, 1, []float64{1, 1, 1}), []float64{1, 4, 9}
 	for _, d := range []learn.Data{
@@ -44,8 +43,7 @@ func ExampleData() {
 	// [2.0000] [0.6667 0.3333 0.0000]
 }
 
-// The example fits an elastic net, and computes the derivative of the sum of all parameters in both
-// penalties and in the labels.
+// The example differentiates the sum of the coefficients in both penalties and in the labels.
 func ExampleElasticNet() {
 	var net linear.ElasticNet
 	if err := net.Load(orthogonalData()); err != nil {
@@ -69,8 +67,7 @@ func ExampleElasticNet() {
 	// with respect to y: [0.375 0.125 0.125 -0.125]
 }
 
-// The first two features share their penalties. The λ1 of the last feature is so large that its
-// coefficient is 0.
+// The first two features share their penalties, and the last feature has its own.
 func ExampleElasticNet_groups() {
 	net := linear.ElasticNet{Groups: []int{0, 0, 1}}
 	theta := make([]float64, 3)
@@ -85,8 +82,7 @@ func ExampleElasticNet_groups() {
 	// with respect to λ1 and λ2 of each group: [-1 0 -1 0]
 }
 
-// Each feature has its own penalty. The first feature is not penalised, and the coefficient of the
-// last feature is 0.
+// Each feature has its own penalties, and the first feature has none.
 func ExamplePerFeature() {
 	net := linear.ElasticNet{Groups: linear.PerFeature(3)}
 	if err := net.Load(orthogonalData()); err != nil {
@@ -100,8 +96,7 @@ func ExamplePerFeature() {
 	// Output: [3 1 0]
 }
 
-// At λ1 = 2 the third coordinate is about to enter the support. θ has no derivative there, but it
-// has a one-sided derivative in each direction.
+// At a kink, θ has no derivative in λ1, but a one-sided derivative in each direction.
 func ExampleElasticNet_JVP() {
 	var net linear.ElasticNet
 	if err := net.Load(orthogonalData()); err != nil {

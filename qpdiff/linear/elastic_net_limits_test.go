@@ -27,9 +27,8 @@ func orthonormalColumns(rng *rand.Rand, rows, n int) *mat.Dense {
 	return mat.DenseCopyOf(q.Slice(0, rows, 0, n))
 }
 
-// elasticNetAt makes data X and y with the solution θ at λ1 and λ2. At a zero coordinate j, the
-// absolute gradient is share[j]·λ1. The labels are y = Xθ + r with Xᵀr/N = λ1·s + λ2·θ. X has
-// singular values from 1 down to 1/√cond.
+// elasticNetAt draws data with the solution theta at l1 and l2. XᵀX/N has the condition number
+// cond. The absolute slope of a zero coordinate j is share[j]·λ1.
 func elasticNetAt(rng *rand.Rand, theta, share []float64, rows int, cond, l1, l2 float64) learn.Data {
 	n := len(theta)
 	u, v := orthonormalColumns(rng, rows, n), orthonormalColumns(rng, n, n)
@@ -60,10 +59,9 @@ func elasticNetAt(rng *rand.Rand, theta, share []float64, rows int, cond, l1, l2
 	return learn.Data{X: &x, Y: y.RawVector().Data}
 }
 
-// gap returns the distance of the solution from the nearest kink, relative to the size of the
-// terms. This is the least slack of a zero coordinate, or the least absolute value of another
-// coordinate if that is smaller. gap also returns the condition number of the support's system.
-func (e *penalisedQuadratic) gap() (gap, cond float64) {
+// kinkDistance returns the relative distance of the solution from the nearest kink, and the
+// condition number of the support's system.
+func (e *penalisedQuadratic) kinkDistance() (distance, cond float64) {
 	q, size := &e.qp, e.rmsY+e.norm
 	h := func(i, j int) float64 {
 		v := e.gram[q.act[i]*e.n+q.act[j]]
@@ -72,19 +70,18 @@ func (e *penalisedQuadratic) gap() (gap, cond float64) {
 		}
 		return v
 	}
-	gap = math.Inf(1)
+	distance = math.Inf(1)
 	for j := range e.features {
 		if at := slices.Index(q.act, j); at >= 0 {
-			gap = min(gap, math.Abs(q.x[j])*math.Sqrt(h(at, at))/size)
+			distance = min(distance, math.Abs(q.x[j])*math.Sqrt(h(at, at))/size)
 		} else {
-			gap = min(gap, (e.l1[j]-math.Abs(q.grad[j]))/(e.l1[j]+e.root[j]*size))
+			distance = min(distance, (e.l1[j]-math.Abs(q.grad[j]))/(e.l1[j]+e.root[j]*size))
 		}
 	}
-	return gap, numtest.EquilibratedCond(len(q.act), h)
+	return distance, numtest.EquilibratedCond(len(q.act), h)
 }
 
-// Bisection of a λ1 finds kinks. At a kink every product returns an error, and away from the kinks
-// every product succeeds. Units do not matter.
+// In any units, every derivative fails at a kink and succeeds away from kinks.
 func TestPenalisedStrictComplementarity(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 1))
@@ -93,7 +90,7 @@ func TestPenalisedStrictComplementarity(t *testing.T) {
 		sparse := trial%2 == 0
 		n := 1 + rng.IntN(8)
 		rows := n + 2 + rng.IntN(20)
-		d := correlated(casetest.RandomData(rng.Uint64(), rows, n, sparse), 1-math.Pow(10, -5*rng.Float64()))
+		d := mixColumns(casetest.RandomData(rng.Uint64(), rows, n, sparse), 1-math.Pow(10, -5*rng.Float64()))
 		a, b := math.Pow(10, 12*rng.Float64()-6), math.Pow(10, 12*rng.Float64()-6)
 		net, logistic := &ElasticNet{Groups: casetest.DrawGroups(rng, n)}, &SparseLogistic{Groups: casetest.DrawGroups(rng, n), Intercept: trial%4 == 0}
 		s := casetest.Steer{Learner: net, Data: d, Cond: 1e6, Slack: 64 * dense.Eps}
@@ -107,7 +104,7 @@ func TestPenalisedStrictComplementarity(t *testing.T) {
 			d.Y[i] *= b
 		}
 		_, nh := s.Learner.Dims(n)
-		s.Hyper, s.Gap = make([]float64, nh), q.gap
+		s.Hyper, s.Gap = make([]float64, nh), q.kinkDistance
 		s.Face = func() (face []int) {
 			for _, v := range q.qp.sgn {
 				face = append(face, int(v))
@@ -131,8 +128,7 @@ func TestPenalisedStrictComplementarity(t *testing.T) {
 	}
 }
 
-// Without penalties, and with fewer rows than features, θ is not unique. The rounding of the last
-// pivot does not matter.
+// Without penalties, a fit of more features than rows returns ErrIllPosed.
 func TestElasticNetWithoutUniqueSolution(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 3))
@@ -157,8 +153,7 @@ func TestElasticNetWithoutUniqueSolution(t *testing.T) {
 	}
 }
 
-// If a feature is nearly a linear combination of others, least squares return an error only if no
-// digit is left.
+// Least squares return an error only if the condition number of XᵀX exceeds 1e11.
 func TestElasticNetNearlyDependent(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 4))
@@ -181,8 +176,7 @@ func TestElasticNetNearlyDependent(t *testing.T) {
 	}
 }
 
-// At λ1 = 0 and λ2 > 0, a feature of zeros has no kink. VJP and JVP agree with each other and with
-// differences.
+// At λ1 = 0, a feature of zeros with a ridge penalty has no kink.
 func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 	for _, perFeature := range []bool{false, true} {
 		d := casetest.RandomData(3, 12, 4, false)
@@ -221,7 +215,7 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 				t.Errorf("hyper[%d]: VJP %g, difference %g", j, g.Hyper[j], diff)
 			}
 		}
-		// If X and λ1 change together, JVP succeeds, and the coefficient of the zero feature stays 0.
+		// A JVP along a change of X and λ1 keeps the coefficient of the zero feature at 0.
 		u := &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(12, 4, nil)}
 		if perFeature {
 			u.Hyper[2] = 10
@@ -237,7 +231,8 @@ func TestElasticNetZeroFeatureAtTheBound(t *testing.T) {
 	}
 }
 
-// A feature of zeros has the smallest possible ridge penalty.
+// For the smallest ridge penalties, a feature of zeros has the coefficient 0, or Fit returns
+// ErrIllPosed.
 func TestElasticNetLeastRidge(t *testing.T) {
 	var e ElasticNet
 	theta := make([]float64, 1)
@@ -249,9 +244,7 @@ func TestElasticNetLeastRidge(t *testing.T) {
 	}
 }
 
-// A penalty may be so large that it certainly holds a coordinate at zero. The other coordinates are
-// then the same with and without a previous fit. For the elastic net, they are the same to the last
-// bit.
+// If one λ1 becomes huge, a warm fit has the solution of a cold fit.
 func TestHugePenaltyAfterAFit(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 7))
@@ -281,8 +274,7 @@ func TestHugePenaltyAfterAFit(t *testing.T) {
 	}
 }
 
-// A huge ridge penalty makes a coordinate almost 0. Such a coordinate is not at its kink. Its steps
-// towards 0 count as progress, although they underflow.
+// A fit finds its solution even if the previous fit left a coefficient that is almost 0.
 func TestElasticNetAlmostZeroAfterAFit(t *testing.T) {
 	const unit = 1e-9 // of the features
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{unit, unit, unit, 0}), Y: []float64{1, .2}}
@@ -295,8 +287,7 @@ func TestElasticNetAlmostZeroAfterAFit(t *testing.T) {
 	}
 }
 
-// At a kink in λ1, the derivatives in the other inputs exist. If one of them overflows, the error
-// reports the overflow.
+// A derivative in X that overflows returns ErrNotFinite, even if λ1 is at a kink.
 func TestElasticNetOverflowAtAKink(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), Y: []float64{1e150, 0}}
 	var e ElasticNet
@@ -307,8 +298,8 @@ func TestElasticNetOverflowAtAKink(t *testing.T) {
 	}
 }
 
-// The features are nearly equal, and their squares nearly underflow. θ is about ±2e306. The
-// distance from a kink is relative to a size whose square overflows, so there is an error.
+// Fit returns ErrNotFinite if the square of the solution overflows, because the distance from a
+// kink needs this square.
 func TestElasticNetSolutionOverflows(t *testing.T) {
 	const unit = 1e-150
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{unit, unit, unit, unit * (1 + 1e-3)}), Y: []float64{1e153, -1e153}}
@@ -319,8 +310,7 @@ func TestElasticNetSolutionOverflows(t *testing.T) {
 	}
 }
 
-// A fit of few features may follow a fit whose working set had as many features. It still has room
-// for the system of all its features.
+// A fit of n features is optimal after a fit whose working set had n features.
 func TestElasticNetFewAfterMany(t *testing.T) {
 	var e ElasticNet
 	theta := make([]float64, 300)
@@ -336,8 +326,7 @@ func TestElasticNetFewAfterMany(t *testing.T) {
 	}
 }
 
-// The support of the first fit is larger than the number of rows. In the next fit λ2 is within
-// rounding of 0, so the system of the old support is singular. This fit therefore has a cold start.
+// A fit starts cold if the system of the previous support is singular at the new λ2.
 func TestElasticNetLassoAfterRidge(t *testing.T) {
 	var warm, cold ElasticNet
 	const n = 400
@@ -355,8 +344,7 @@ func TestElasticNetLassoAfterRidge(t *testing.T) {
 	}
 }
 
-// If the labels are 0 and λ1 = 0, then θ = 0 is at a kink in every coordinate, even if the
-// determinant of the system underflows.
+// At λ1 = 0 and labels 0, VJP reports a kink even if the determinant of the system underflows.
 func TestElasticNetKinkOfTinyDeterminant(t *testing.T) {
 	const rows, n = 90, 70
 	d := casetest.RandomData(1, rows, n, false)
@@ -376,9 +364,8 @@ func TestElasticNetKinkOfTinyDeterminant(t *testing.T) {
 	}
 }
 
-// If the support is larger than the number of rows, the condition number is estimated from a
-// smaller system. The estimate is accurate enough: a ridge regression has derivatives with both
-// systems.
+// A ridge regression of more features than rows has the same derivatives on working sets as with
+// its Gram matrix.
 func TestElasticNetConditionByRows(t *testing.T) {
 	for _, seed := range []uint64{8, 47} {
 		rng := rand.New(rand.NewPCG(82, seed))
@@ -401,9 +388,8 @@ func TestElasticNetConditionByRows(t *testing.T) {
 	}
 }
 
-// A fit starts from the stored fit with the lowest objective. If the new fit has the same support,
-// it replaces this stored fit. At most pastFits fits are stored. None has more than mostKept
-// features, and none belongs to other data.
+// ElasticNet stores at most pastFits fits of the same data and starts from the one of lowest
+// objective.
 func TestPastFits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(37, 1))
 	const rows, n = 20, 300

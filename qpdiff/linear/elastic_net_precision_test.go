@@ -15,13 +15,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A product with Generalised is right to a thousandth of the scale of θ, or returns an error, even
-// if the fit is badly conditioned. The test checks that λ1·∂θ/∂λ1 lies between its one-sided
-// values, which are equal if λ1 is not at a kink.
+// Even for badly conditioned fits, a generalised VJP is right to a thousandth of its scale or
+// returns an error. The reference is the interval between the one-sided derivatives, because λ1 may
+// be at a kink.
 func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 	serial.Test(t)
 	const tol, h = 1e-3, 1e-20
-	// Among 30000 trials, these reported a kink that does not exist at the smallest rounding errors.
+	// These trials are the hardest of 30,000, because tiny rounding errors hide whether a kink exists.
 	trials := []int{15387, 14128, 20675, 27404}
 	for trial := range numtest.Long(4000) {
 		trials = append(trials, trial)
@@ -95,7 +95,7 @@ func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 	}
 }
 
-// preciseElasticNet returns θ with 400 bits. It tries all combinations of signs.
+// preciseElasticNet computes θ with 400 bits by trying all combinations of signs.
 func preciseElasticNet(d learn.Data, l1 *big.Float, l2 float64) []*big.Float {
 	rows, n := d.X.Dims()
 	conditions := make([][]*big.Float, n) // of a support of all, but for its signs

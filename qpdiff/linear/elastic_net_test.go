@@ -21,9 +21,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// elasticNetResidual returns the largest violation of 0 ∈ ∇f(θ) + λ1 ∂|θ| + λ2 θ over the
-// coordinates. It is computed from the residual y − Xθ, not from XᵀX. It is relative to λ1_j +
-// λ2_j·|θ_j| + ‖x_j‖·(‖y‖ + Σ_k ‖x_k‖·|θ_k|)/N.
+// elasticNetResidual returns the largest violation of the optimality conditions, relative to their
+// terms. It uses y − Xθ because the learner uses XᵀX.
 func elasticNetResidual(d learn.Data, theta, hyper []float64) float64 {
 	rows, n := d.X.Dims()
 	r := mat.NewVecDense(rows, slices.Clone(d.Y))
@@ -57,8 +56,8 @@ func elasticNetResidual(d learn.Data, theta, hyper []float64) float64 {
 	return worst
 }
 
-// correlated mixes the columns of d.X so that each pair has correlation rho.
-func correlated(d learn.Data, rho float64) learn.Data {
+// mixColumns mixes the columns of d.X so that each pair of columns has the correlation rho.
+func mixColumns(d learn.Data, rho float64) learn.Data {
 	r, n := d.X.Dims()
 	x := mat.DenseCopyOf(d.X)
 	for i := range r {
@@ -80,7 +79,7 @@ func TestElasticNetContract(t *testing.T) {
 	add("10x20 lasso", casetest.RandomData(3, 10, 20, false), .3, 0)
 	add("3x1", casetest.RandomData(4, 3, 1, false), .05, .5)
 	add("1x3", casetest.RandomData(5, 1, 3, false), .02, .5)
-	add("50x3 correlated", correlated(casetest.RandomData(6, 50, 3, false), .95), .05, .01)
+	add("50x3 correlated", mixColumns(casetest.RandomData(6, 50, 3, false), .95), .05, .01)
 	add("20x20 ridge", casetest.RandomData(7, 20, 20, false), 0, .5)
 	add("28x10 least squares", casetest.RandomData(8, 28, 10, false), 0, 0)
 	add("28x10 all zero", casetest.RandomData(10, 28, 10, false), 100, .1)
@@ -107,7 +106,7 @@ func TestElasticNetPerFeatureContract(t *testing.T) {
 	casetest.Contract(t, func() learn.Learner { return new(PerFeatureNet) }, cases...)
 }
 
-// TestElasticNetGolden compares with an independent implementation.
+// Fits and derivatives equal the results of an independent implementation.
 func TestElasticNetGolden(t *testing.T) {
 	f, err := os.Open("testdata/b_elastic_net.json.gz")
 	if err != nil {
@@ -193,15 +192,15 @@ func TestElasticNetGolden(t *testing.T) {
 	}
 }
 
-// With XᵀX/N = I each coordinate is soft-thresholded on its own:
-// θ_j = sign(c_j)·max(|c_j| − λ1, 0)/(1 + λ2) with c = Xᵀy/N.
-func orthogonal() learn.Data {
+// orthogonalProblem returns data with XᵀX/N = I. For c = Xᵀy/N, the solution is therefore θ_j =
+// sign(c_j)·max(|c_j| − λ1, 0)/(1 + λ2).
+func orthogonalProblem() learn.Data {
 	return learn.Data{X: mat.NewDense(4, 3, []float64{1, 1, 1, 1, -1, 1, 1, 1, -1, 1, -1, -1}), Y: []float64{8, 2, 4, -2}}
 }
 
 func TestElasticNetByHand(t *testing.T) {
 	var e ElasticNet
-	if err := e.Load(orthogonal()); err != nil { // c = (3, 3, 2)
+	if err := e.Load(orthogonalProblem()); err != nil { // c = (3, 3, 2)
 		t.Fatal(err)
 	}
 	theta := make([]float64, 3)
@@ -224,12 +223,12 @@ func TestElasticNetByHand(t *testing.T) {
 	}
 }
 
-// drawElasticNet draws a problem that is hard for an active-set method. Features may be correlated
-// or equal, the shape and the scale of entries are arbitrary, and penalties cover many decades.
+// drawElasticNet draws data that are hard for an active-set method: correlated, equal or badly
+// scaled features.
 func drawElasticNet(t *rapid.T) learn.Data {
 	rows, n := rapid.IntRange(1, 30).Draw(t, "rows"), rapid.IntRange(1, 30).Draw(t, "n")
 	d := casetest.RandomData(rapid.Uint64().Draw(t, "seed"), rows, n, false)
-	d = correlated(d, rapid.SampledFrom([]float64{0, .5, .95, .999, 1}).Draw(t, "correlation"))
+	d = mixColumns(d, rapid.SampledFrom([]float64{0, .5, .95, .999, 1}).Draw(t, "correlation"))
 	if rapid.Bool().Draw(t, "integers") { // ties
 		for i, v := range d.Dense().RawMatrix().Data {
 			d.Dense().RawMatrix().Data[i] = math.Round(v)
@@ -242,10 +241,8 @@ func drawElasticNet(t *rapid.T) learn.Data {
 	return d
 }
 
-// Along any sequence of distant hyperparameters, warm and cold fits are optimal and have the same
-// support. For elastic nets they also have the same bits. A fit may return an error only if λ2 is
-// within rounding of 0, compared with XᵀX/N: θ is then not unique, or the loss underflows. If such
-// a λ2 is above 0, one of the two fits may succeed although the other does not.
+// Along a path of distant hyperparameters, warm and cold fits are optimal and have the same
+// support. A fit may fail only if λ2 is within rounding of 0, because θ is then not unique.
 func TestPenalisedOptimalOnPaths(t *testing.T) {
 	const illPosedTol = 1e-12
 	rapid.Check(t, func(t *rapid.T) {
@@ -292,8 +289,7 @@ func TestPenalisedOptimalOnPaths(t *testing.T) {
 					t.Fatalf("at %v: %v", hyper, errs[i])
 				}
 			}
-			// If λ2 is near the rounding error, the active sets on the way decide whether a fit finds two
-			// features indistinguishable. These sets differ between warm and cold fits.
+			// At a λ2 near rounding, one of the fits may fail alone, because their active sets differ.
 			edge := slices.ContainsFunc(hyper[nh/2:], func(l2 float64) bool { return l2 > 0 && l2 <= illPosedTol*size })
 			if !sparse && !edge && (errs[0] == nil) != (errs[1] == nil) {
 				t.Fatalf("warm: %v; cold: %v", errs[0], errs[1])

@@ -18,9 +18,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// drawRepeated draws data in which each feature occurs up to three times, with either sign and in
-// random order. One feature is zero. For each feature, originals[j] is the number of the drawn
-// feature that feature j repeats, or −1 for the zero feature.
+// drawRepeated draws data in which each feature occurs up to three times, with either sign. Column
+// j repeats the drawn feature originals[j], or is zero if originals[j] is −1.
 func drawRepeated(rng *rand.Rand, rows, distinct int) (d learn.Data, originals []int, sign []float64) {
 	for k := range distinct {
 		for range 1 + rng.IntN(3) {
@@ -49,17 +48,15 @@ func drawRepeated(rng *rand.Rand, rows, distinct int) (d learn.Data, originals [
 	return d, originals, sign
 }
 
-// fit fits l to d and returns θ.
-func fit(t *testing.T, l learn.Learner, d learn.Data, hyper ...float64) []float64 {
+// fitLearner fits l to d and returns θ.
+func fitLearner(t *testing.T, l learn.Learner, d learn.Data, hyper ...float64) []float64 {
 	t.Helper()
 	theta := numtest.NaNs(l.Dims(d.X.(*mat.Dense).RawMatrix().Cols))
 	numtest.OK(t, l.Load(d), l.Fit(theta, hyper))
 	return theta
 }
 
-// A lasso and least squares give equal features the same value, which is the limit for λ2 → 0. All
-// methods of solution agree. The derivatives in the hyperparameters and labels are the derivatives
-// of this solution.
+// Without a ridge penalty, equal features share one value, the limit for λ2 → 0.
 func TestEqualFeaturesShareOneValue(t *testing.T) {
 	for trial := range numtest.Long(300) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 12))
@@ -74,8 +71,8 @@ func TestEqualFeaturesShareOneValue(t *testing.T) {
 		}
 		name := fmt.Sprintf("trial %d, %d×%d, λ1 %.3g", trial, rows, n, l1)
 		l := fresh()
-		theta := fit(t, l, d, l1, 0)
-		limit := fit(t, fresh(), d, l1, 1e-7*size*size)
+		theta := fitLearner(t, l, d, l1, 0)
+		limit := fitLearner(t, fresh(), d, l1, 1e-7*size*size)
 		if e := numtest.RelErr(theta, limit); !(e <= 1e-4) {
 			t.Fatalf("%s: θ %v, in the limit %v", name, theta, limit)
 		}
@@ -89,7 +86,7 @@ func TestEqualFeaturesShareOneValue(t *testing.T) {
 				t.Fatalf("%s: θ %v, of the features %v", name, theta, of)
 			}
 		}
-		// A fit that follows a fit at larger penalties has the same bits as the first fit.
+		// A warm fit has the bits of the first fit.
 		again := make([]float64, n)
 		numtest.OK(t, l.Fit(again, []float64{1.5*l1 + size, size * size}), l.Fit(again, []float64{l1, 0}))
 		if !numtest.SameBits(again, theta) {
@@ -108,7 +105,7 @@ func TestEqualFeaturesShareOneValue(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		value := func(hyper []float64, moved learn.Data) float64 {
-			return floats.Dot(v, fit(t, fresh(), moved, hyper...))
+			return floats.Dot(v, fitLearner(t, fresh(), moved, hyper...))
 		}
 		at, tol := floats.Dot(v, theta), 1e-4*floats.Norm(theta, 1)*floats.Norm(v, 2)
 		if g.Hyper != nil {
@@ -133,7 +130,7 @@ func TestEqualFeaturesShareOneValue(t *testing.T) {
 			t.Fatalf("%s: derivative in y %v, quotient %v", name, g.Y[i], q)
 		}
 
-		// The directional derivative agrees with the product.
+		// JVP agrees with VJP.
 		move := &learn.Grad{Y: numtest.Normals(rng, rows)}
 		want := floats.Dot(move.Y, g.Y)
 		if g.Hyper != nil {
@@ -146,8 +143,8 @@ func TestEqualFeaturesShareOneValue(t *testing.T) {
 			t.Fatalf("%s: JVP %v, VJP %v", name, got, want)
 		}
 
-		// If equal features have a value that is not 0, there is no derivative in the rows. If a feature
-		// of zeros has no penalties, there is none either.
+		// θ has no derivative in X if equal features are in the support or a feature of zeros has no
+		// penalty.
 		shared := false
 		for j, k := range of {
 			shared = shared || k >= 0 && theta[j] != 0 && first[k] != j || k < 0 && l1 == 0
@@ -160,9 +157,7 @@ func TestEqualFeaturesShareOneValue(t *testing.T) {
 	}
 }
 
-// A sparse X gives the same results as its dense copy, with a factor and with conjugate gradients.
-// With Generalised, the product in the rows is the derivative along moves that keep the features
-// equal.
+// For equal features, a sparse X gives the results of its dense copy.
 func TestEqualFeaturesSparse(t *testing.T) {
 	for _, most := range []int{1000, 0} {
 		inSupport := 0
@@ -211,13 +206,14 @@ func TestEqualFeaturesSparse(t *testing.T) {
 			if !(numtest.RelErr(g.Stored, stored) < 1e-8) {
 				t.Fatalf("trial %d: derivative %v, dense %v", trial, g.Stored, stored)
 			}
+			// The generalised derivative holds along moves that keep the features equal.
 			const h = 1e-6
 			value := func(s float64) float64 {
 				moved := mat.DenseCopyOf(seen)
 				for _, j := range []int{0, 6} {
 					moved.Set(3, j, moved.At(3, j)+s)
 				}
-				return floats.Dot(v, fit(t, new(linear.ElasticNet), learn.Data{X: moved, Y: y}, hyper...))
+				return floats.Dot(v, fitLearner(t, new(linear.ElasticNet), learn.Data{X: moved, Y: y}, hyper...))
 			}
 			if q, got := (value(h)-value(-h))/(2*h), gd.X.At(3, 0)+gd.X.At(3, 6); !(math.Abs(q-got) <= 1e-4*(1+math.Abs(q))) {
 				t.Fatalf("trial %d: derivative along an equal move %v, quotient %v", trial, got, q)
@@ -229,9 +225,7 @@ func TestEqualFeaturesSparse(t *testing.T) {
 	}
 }
 
-// Only the data and hyperparameters determine whether equal features share one value. A fit that
-// follows other fits has the bits of the first fit of a new learner, even if the system of the
-// equal features could be solved.
+// For equal features, a warm fit has the bits of the first fit of a new learner.
 func TestEqualFeaturesAfterOtherFits(t *testing.T) {
 	for trial := range numtest.Long(300) {
 		rng := rand.New(rand.NewPCG(uint64(trial), 14))
@@ -265,8 +259,8 @@ func TestEqualFeaturesAfterOtherFits(t *testing.T) {
 	}
 }
 
-// A feature of zeros without penalties has the value 0. Its value jumps when the feature changes. θ
-// therefore has no derivative in X, not even in the other features.
+// θ has no derivative in X if a feature of zeros has no penalties, because its coefficient is
+// discontinuous in X.
 func TestZerosWithoutPenaltiesHaveNoDerivativeInX(t *testing.T) {
 	x := mat.NewDense(4, 2, []float64{0, 1, 0, 2, 0, -3, 0, 4})
 	y := []float64{1, 2, -1, 3}
@@ -319,7 +313,7 @@ func TestZerosWithoutPenaltiesHaveNoDerivativeInX(t *testing.T) {
 				}
 				small := mat.DenseCopyOf(x)
 				small.Set(0, 0, 1e-9)
-				if moved := fit(t, new(linear.ElasticNet), learn.Data{X: small, Y: y}, 0, 0); math.Abs(moved[0]) < 1e6 {
+				if moved := fitLearner(t, new(linear.ElasticNet), learn.Data{X: small, Y: y}, 0, 0); math.Abs(moved[0]) < 1e6 {
 					t.Errorf("a small feature has the value %v, want one that cancels its smallness", moved[0])
 				}
 			}

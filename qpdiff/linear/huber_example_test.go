@@ -10,8 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The example fits a line to points with one outlier. Least squares follows the outlier. The Huber
-// regression does not, and its derivative in the label of the outlier is 0.
+// At a small δ, the derivative of the slope in the label of an outlier is 0.
 func ExampleHuber() {
 	d := learn.Data{
 		X: mat.NewDense(6, 1, []float64{0, 1, 2, 3, 4, 5}),

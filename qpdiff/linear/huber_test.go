@@ -52,8 +52,8 @@ func huberResidual(intercept bool) func(d learn.Data, theta, hyper []float64) fl
 	}
 }
 
-// outliers adds 20 standard deviations to every fifth label.
-func outliers(d learn.Data) learn.Data {
+// addOutliers moves every fifth label up or down by 20 standard deviations.
+func addOutliers(d learn.Data) learn.Data {
 	for i := 0; i < len(d.Y); i += 5 {
 		d.Y[i] += 20 * float64(1-2*(i/5%2))
 	}
@@ -66,14 +66,14 @@ func TestHuberContract(t *testing.T) {
 		add := func(name string, d learn.Data, hyper ...float64) {
 			cases = append(cases, learntest.Case{Name: fmt.Sprintf("%s intercept %v", name, intercept), Data: d, Hyper: hyper, Residual: huberResidual(intercept), Step: 1e-4})
 		}
-		add("28x10", outliers(casetest.RandomData(1, 28, 10, false)), .01, .5)
-		add("40x3 without penalty", outliers(casetest.RandomData(2, 40, 3, false)), 0, .3)
-		add("10x20", outliers(casetest.RandomData(3, 10, 20, false)), .1, .4)
+		add("28x10", addOutliers(casetest.RandomData(1, 28, 10, false)), .01, .5)
+		add("40x3 without penalty", addOutliers(casetest.RandomData(2, 40, 3, false)), 0, .3)
+		add("10x20", addOutliers(casetest.RandomData(3, 10, 20, false)), .1, .4)
 		add("6x1", casetest.RandomData(4, 6, 1, false), .05, .3)
 		add("50x3 quadratic", casetest.RandomData(5, 50, 3, false), .05, 20)
-		add("50x3 nearly absolute", outliers(casetest.RandomData(6, 50, 3, false)), .01, .03)
-		add("80x40", outliers(casetest.RandomData(8, 80, 40, false)), .1, .4) // by products with the rows
-		add("20x60", outliers(casetest.RandomData(7, 20, 60, false)), .1, .4)
+		add("50x3 nearly absolute", addOutliers(casetest.RandomData(6, 50, 3, false)), .01, .03)
+		add("80x40", addOutliers(casetest.RandomData(8, 80, 40, false)), .1, .4) // by products with the rows
+		add("20x60", addOutliers(casetest.RandomData(7, 20, 60, false)), .1, .4)
 		casetest.Contract(t, func() learn.Learner { return &Huber{Intercept: intercept} }, cases...)
 		cases = cases[:len(cases)-2] // which take these ways by themselves
 		t.Run("products", func(t *testing.T) {
@@ -82,7 +82,7 @@ func TestHuberContract(t *testing.T) {
 	}
 }
 
-// If δ is above all residuals, the regression is an elastic net without λ1, also with weights.
+// If δ exceeds all residuals, a Huber regression equals an elastic net at λ1 = 0.
 func TestHuberIsRidgeRegressionAtLargeDelta(t *testing.T) {
 	for seed := range uint64(5) {
 		d := casetest.RandomData(seed, 20, 4, false)
@@ -110,8 +110,7 @@ func TestHuberIsRidgeRegressionAtLargeDelta(t *testing.T) {
 	}
 }
 
-// There are three labels at x = 1, and the last is an outlier. θ therefore satisfies 2θ = y_0 + y_1
-// + δ.
+// For x = 1 and three labels of which the last is an outlier, θ equals (y_0 + y_1 + δ)/2.
 func TestHuberByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{0, .5, 11}}
 	var l Huber
@@ -125,7 +124,7 @@ func TestHuberByHand(t *testing.T) {
 func TestHuberIterationLimit(t *testing.T) {
 	l := Huber{MaxIter: 1}
 	theta := []float64{7, 7}
-	if err := errors.Join(l.Load(outliers(casetest.RandomData(3, 20, 2, false))), l.Fit(theta, []float64{.1, .1})); !errors.Is(err, qpdiff.ErrIterationLimit) || theta[0] != 7 {
+	if err := errors.Join(l.Load(addOutliers(casetest.RandomData(3, 20, 2, false))), l.Fit(theta, []float64{.1, .1})); !errors.Is(err, qpdiff.ErrIterationLimit) || theta[0] != 7 {
 		t.Errorf("one step: θ %v, error %v", theta, err)
 	}
 }
@@ -146,23 +145,21 @@ func TestHuberBoundsOutliers(t *testing.T) {
 	}
 }
 
-// A fit with a small δ ends with rows outside the quadratic zone. The next fit, with a large δ,
-// starts from the zones of these rows and still finds its solution.
+// A warm fit at a huge δ finds its solution even if the previous fit had a small δ.
 func TestHuberFromZonesFarOff(t *testing.T) {
-	d := outliers(casetest.RandomData(9, 12, 2, false))
+	d := addOutliers(casetest.RandomData(9, 12, 2, false))
 	var l Huber
 	want, got := make([]float64, 2), make([]float64, 2)
 	numtest.OK(t, l.Load(d), l.Fit(want, []float64{.02, 1e265}), l.Fit(got, []float64{.02, .01}), l.Fit(got, []float64{.02, 3e265}))
 	numtest.NearAll(t, "θ", got, want, 1e-13, 0)
 }
 
-// Warm fits from one δ to the next have the same solution as cold fits. No fit exceeds the limit of
-// steps, down to a δ of 1e-9 times the labels.
+// Along a path of δ, warm fits have the solutions of cold fits and stay within the step limit.
 func TestHuberPaths(t *testing.T) {
 	for seed := range uint64(numtest.Long(40)) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		rows, n := 2+rng.IntN(40), 1+rng.IntN(6)
-		d := outliers(casetest.RandomData(seed, rows, n, false))
+		d := addOutliers(casetest.RandomData(seed, rows, n, false))
 		intercept := seed%2 == 0
 		warm := Huber{Intercept: intercept}
 		k, _ := warm.Dims(n)
@@ -183,8 +180,7 @@ func TestHuberPaths(t *testing.T) {
 	}
 }
 
-// A very large row that leaves the quadratic zone leaves no larger rounding errors in the Hessian
-// of this zone than any other row.
+// The Hessian keeps no rounding errors of a very large row that leaves the quadratic zone.
 func TestHuberHessianForgetsRows(t *testing.T) {
 	for seed := range uint64(40) {
 		const rows, n = 60, 4
@@ -219,14 +215,14 @@ func TestHuberHessianForgetsRows(t *testing.T) {
 	}
 }
 
-// The line search ends at the point at which the slope changes its sign.
+// The line search returns the step at which the slope is 0.
 func TestHuberLineSearch(t *testing.T) {
 	between := 0
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 6))
 		rows, n := 2+rng.IntN(30), 1+rng.IntN(4)
 		var l Huber
-		numtest.OK(t, l.Load(outliers(casetest.RandomData(seed, rows, n, false))))
+		numtest.OK(t, l.Load(addOutliers(casetest.RandomData(seed, rows, n, false))))
 		l.l2, l.delta = rng.Float64(), math.Exp(rng.NormFloat64()-1)
 		copy(l.theta, numtest.Normals(rng, n))
 		copy(l.step, numtest.Normals(rng, n))
@@ -259,8 +255,7 @@ func TestHuberLineSearch(t *testing.T) {
 	}
 }
 
-// At kinks, a system with one unknown for each row gives the same derivatives and errors as the
-// entries of the Hessian.
+// At kinks, Huber has the same derivatives with an unknown for each row as with its Hessian.
 func TestHuberKinksByRows(t *testing.T) {
 	for seed := range uint64(20) {
 		const rows, n = 9, 14

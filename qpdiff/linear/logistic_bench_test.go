@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The benchmark times cold fits, warm fits from the solution at another C, and products.
+// BenchmarkLogistic times cold fits, warm fits after a fit at another C, and VJPs.
 func BenchmarkLogistic(b *testing.B) {
 	for _, size := range [][2]int{{57, 2}, {200, 10}, {2000, 100}} {
 		l := Logistic{Intercept: UnpenalisedIntercept}

@@ -15,8 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// After the last step of a fit, the fields s and w hold values at the point before this step. A
-// derivative uses their values at θ, up to rounding.
+// Derivatives use the weights at θ, although a fit ends with the weights before its last step.
 func TestLogisticWeightsAtSolution(t *testing.T) {
 	d := casetest.RandomData(3, 40, 3, true)
 	var l Logistic
@@ -38,8 +37,7 @@ func TestLogisticWeightsAtSolution(t *testing.T) {
 	}
 }
 
-// The Hessian may turn out to be singular only when products are computed. Each product then
-// returns an error of a documented kind.
+// If the Hessian is singular only after the fit, VJP, JVP and SolveHessian return ErrIllPosed.
 func TestLogisticSingularLate(t *testing.T) {
 	d := casetest.RandomData(1, 12, 2, true)
 	for i := range 12 {
@@ -138,8 +136,7 @@ func TestLogisticLeavesOutWhatOverflows(t *testing.T) {
 	}
 }
 
-// SolveHessian and Probabilities may run at the same time as derivatives, even if the last step of
-// the fit is not 0. Their results have the same bits as the results of calls one after the other.
+// Concurrent calls of VJP, Probabilities and SolveHessian return the bits of sequential calls.
 func TestLogisticConcurrent(t *testing.T) {
 	stale := 0
 	for seed := range uint64(16) {
@@ -195,7 +192,7 @@ func TestLogisticConcurrent(t *testing.T) {
 	}
 }
 
-// With a workspace, no derivative allocates memory, for any last step.
+// With a workspace, fits and derivatives allocate no memory.
 func TestLogisticAllocations(t *testing.T) {
 	for seed := range uint64(8) {
 		for _, n := range []int{2, 5} {

@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The data are hours of study, and whether the examination was passed. The example computes the
-// fit, and the derivative of its slope in the weight C of the data.
+// The example predicts passed examinations from hours of study, and differentiates the slope in C.
 func ExampleLogistic() {
 	d := learn.Data{
 		X: mat.NewDense(6, 1, []float64{.5, 1, 2, 2.5, 3, 4}),

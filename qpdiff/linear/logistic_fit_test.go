@@ -19,8 +19,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// A fit with omitted rows has the same θ and derivatives as a fit to a copy of the other rows. The
-// derivatives in omitted rows are zero. Earlier fits of the learner do not change its bits.
+// A fit after LoadSubset equals a fit to a copy of the remaining rows.
 func TestLogisticWithout(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
@@ -65,8 +64,7 @@ func TestLogisticWithout(t *testing.T) {
 			want.Y[r] = gb.Y[i]
 		}
 		const tol = 1e-11
-		// The derivative in C is the scalar product of v and the slope of the parameters in C. Its terms
-		// may cancel, so the tolerance is relative to the terms.
+		// The tolerance in C is relative to the terms of the scalar product, because they may cancel.
 		slope, terms := make([]float64, dim), 0.
 		numtest.OK(t, b.JVP(nil, slope, &learn.Grad{Hyper: []float64{1}}))
 		for i, s := range slope {
@@ -83,7 +81,7 @@ func TestLogisticWithout(t *testing.T) {
 				t.Fatalf("row %d is left out and still has a derivative", r)
 			}
 		}
-		// The tangents of omitted rows do not matter.
+		// JVP ignores the tangents of omitted rows.
 		du, dv := learn.Grad{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: numtest.Normals(rng, rows)}, learn.Grad{X: mat.NewDense(len(rest), n, nil), Y: make([]float64, len(rest))}
 		for i, r := range rest {
 			dv.X.SetRow(i, du.X.RawRowView(r))
@@ -94,7 +92,7 @@ func TestLogisticWithout(t *testing.T) {
 		if numtest.RelErr(ja, jb) > tol {
 			t.Fatalf("JVPs differ: %s", cmp.Diff(jb, ja))
 		}
-		// No history.
+		// Earlier fits of a learner do not change its bits.
 		again := make([]float64, dim)
 		numtest.OK(t, b.LoadSubset(&full, out), b.Fit(again, hyper))
 		if !numtest.SameBits(again, ta) {
@@ -103,7 +101,7 @@ func TestLogisticWithout(t *testing.T) {
 	})
 }
 
-// After a fit of many steps, a learner still gives the bits of a new learner.
+// Even after a fit of many steps, a learner returns the bits of a new learner.
 func TestLogisticWithoutAfterALongFit(t *testing.T) {
 	d := casetest.RandomData(0x21, 30, 2, true)
 	d.Y[0], d.Y[1] = 1, -1
@@ -158,8 +156,8 @@ func TestLogisticWithoutRefusals(t *testing.T) {
 	}
 }
 
-// A fit of many parameters starts at the solution for the nearest C. At the C of an earlier fit it
-// takes few steps, also if other fits came in between. New data discard the solutions.
+// A fit of many parameters starts at the stored solution for the nearest C. Load discards stored
+// solutions.
 func TestLogisticStartsAtTheNearestC(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(9, 9))

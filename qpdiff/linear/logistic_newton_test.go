@@ -18,8 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The function evaluateNear has branches for steps of different sizes. At both ends of each branch,
-// the s and w that it computes agree with an evaluation with more digits.
+// evaluateNear is right to four roundings at both ends of each of its branches.
 func TestLogisticEvaluateNear(t *testing.T) {
 	serial.Test(t)
 	const rows = 16
@@ -69,9 +68,8 @@ func TestLogisticEvaluateNear(t *testing.T) {
 	}
 }
 
-// From any start, the line search ends in one of three cases: at the full step, at a step that is
-// so short that it certainly descends, or when the slope has fallen by half or more and is still
-// negative.
+// The line search ends at the full step, at a step that surely descends, or where the slope has at
+// least halved.
 func TestLogisticLineSearch(t *testing.T) {
 	serial.Test(t)
 	if bound := func(r float64) float64 { return (math.Exp(r) - r - 1) / (r * r) }; !(bound(logisticSafeStep) < 1) || bound(1.25*logisticSafeStep) < 1 {
@@ -114,7 +112,7 @@ func TestLogisticLineSearch(t *testing.T) {
 	}
 }
 
-// If Newton's method is slow from a start, the fit starts again at θ = 0.
+// A fit whose start makes Newton's method slow starts again at θ = 0.
 func TestLogisticGivesUpASlowStart(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(5, 9))
@@ -146,8 +144,7 @@ func TestLogisticGivesUpASlowStart(t *testing.T) {
 	}
 }
 
-// The Hessian maps a vector that is orthogonal to all rows to itself. If rounding hides this, the
-// fit returns an error.
+// SolveHessian maps a vector orthogonal to all rows to itself or returns ErrIllPosed.
 func TestLogisticSingular(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(4, 2))
@@ -197,9 +194,8 @@ func TestLogisticSingular(t *testing.T) {
 	}
 }
 
-// Some rows are so large that the Hessian at θ = 0 is singular to working precision. The fit still
-// finds the solution. There the Hessian is regular, because these rows are predicted with certainty
-// and have no weight in it. A start near the solution gives the same result.
+// A fit finds its solution even if the Hessian at θ = 0 is singular to working precision. At the
+// solution, the Hessian is regular because the huge rows have no weight there.
 func TestLogisticSingularOnTheWay(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(7, 3))
@@ -241,8 +237,7 @@ func TestLogisticSingularOnTheWay(t *testing.T) {
 	}
 }
 
-// A learner without some rows starts at the solution of the learner of all rows only if this
-// solution is for the same C.
+// A fit after LoadSubset starts at the solution for all rows only if this solution has the same C.
 func TestLogisticStartsAtItsOwnC(t *testing.T) {
 	d := casetest.RandomData(2, 40, 3, true)
 	fit := func(fullC float64) ([]float64, int) {
@@ -264,9 +259,7 @@ func TestLogisticStartsAtItsOwnC(t *testing.T) {
 	}
 }
 
-// Two nearly equal rows have opposite labels, so the gradient of the two consists only of rounding
-// errors. Other rows of the same size determine the solution. The result, or the error, does not
-// depend on the start.
+// If rounding may hide the solution, a warm fit and a cold fit agree or both fail.
 func TestLogisticRoundingHidesTheSolution(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -311,8 +304,7 @@ func TestLogisticRoundingHidesTheSolution(t *testing.T) {
 	}
 }
 
-// Fits that multiply by the rows take at most a tenth more Newton steps than fits with the entries
-// of the Hessian.
+// Fits by products with the rows take at most a tenth more Newton steps than fits by the Hessian.
 func TestLogisticStepsByProducts(t *testing.T) {
 	entries, products := 0, 0
 	for seed := range uint64(60) {

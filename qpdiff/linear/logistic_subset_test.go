@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A row that LoadSubset omits counts as a row of weight 0, even if the other rows have weights.
+// A row that LoadSubset omits counts as a row of weight 0.
 func TestLogisticSubsetOfWeightedRows(t *testing.T) {
 	d := casetest.RandomData(2, 20, 2, true)
 	d.Weights = make([]float64, 20)

@@ -21,8 +21,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// logisticResidual returns the largest entry of ∇L, relative to the larger of the two sums whose
-// difference ∇L is. Both are computed from the definition.
+// logisticResidual returns the largest entry of the gradient, relative to the sum of the entry's
+// absolute terms.
 func logisticResidual(kind Intercept) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		rows, n := d.X.Dims()
@@ -166,7 +166,7 @@ func TestLogisticContract(t *testing.T) {
 	}
 }
 
-// There is one example with z = yx = 1. Then θ = C/(1+exp θ), so that θ = ln 3 at C = 4 ln 3.
+// For one row with y·x = 1, the solution satisfies θ = C/(1 + exp θ), so θ = ln 3 at C = 4 ln 3.
 func TestLogisticByHand(t *testing.T) {
 	l := Logistic{}
 	numtest.OK(t, l.Load(learn.Data{X: mat.NewDense(1, 1, []float64{-1}), Y: []float64{-1}}))
@@ -179,8 +179,8 @@ func TestLogisticByHand(t *testing.T) {
 		}
 	}
 	near("theta", theta[0], math.Log(3))
-	// π = 3/4, H = 1 + C·3/16; dθ/dC = (1/4)/H, dθ/dz = C(1/4 − (3/16) ln 3)/H,
-	// with dz = y dx + x dy = −dx − dy.
+	// By hand, π = 3/4, H = 1 + C·3/16, dθ/dC = (1/4)/H and dθ/dz = C(1/4 − (3/16) ln 3)/H for z = yx.
+	// At x = y = −1, dz = −dx − dy.
 	h := 1 + c*3/16
 	dz := c * (1./4 - 3./16*math.Log(3)) / h
 	g := learn.Grad{Hyper: []float64{0}, X: mat.NewDense(1, 1, nil), Y: []float64{0}}
@@ -200,8 +200,8 @@ func startAt(l *Logistic, theta []float64) {
 	l.warmStart = true
 }
 
-// The fit ends at the same minimiser from any start and for any order of the rows. If a feature is
-// negated, its entry of θ is negated.
+// A fit finds the same minimiser from any start, for any order of the rows and either sign of a
+// feature.
 func TestLogisticProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")

@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The example fits a line with two losses. An outlier moves the line of the squared error farther
-// than the other line.
+// An outlier moves the least-squares line farther than the line of the Huber loss.
 func Example() {
 	x := mat.NewDense(5, 1, []float64{-2, -1, 0, 1, 2})
 	d := learn.Data{X: x, Y: []float64{-2, -1, 0, 1, 20}}

@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// PerFeatureNet is an elastic net with a group for each feature, for any number of features.
+// PerFeatureNet is an elastic net whose Load gives each feature its own group.
 type PerFeatureNet struct{ ElasticNet }
 
 func (l *PerFeatureNet) Dims(n int) (theta, hyper int) { return n, 2 * n }
@@ -33,7 +33,7 @@ func (l *PerFeatureNet) Load(d learn.Data) error {
 	return l.ElasticNet.Load(d)
 }
 
-// perFeatureHyper returns the hyperparameters of n features from their groups' hyperparameters.
+// perFeatureHyper expands the hyperparameters of groups to hyperparameters of n features.
 func perFeatureHyper(groups []int, n int, hyper []float64) []float64 {
 	if groups == nil {
 		groups = make([]int, n)
@@ -45,8 +45,7 @@ func perFeatureHyper(groups []int, n int, hyper []float64) []float64 {
 	return out
 }
 
-// residualInGroups converts a residual for penalties of each feature to a residual for
-// hyperparameters of groups.
+// residualInGroups adapts a residual for penalties of features to penalties of groups.
 func residualInGroups(groups []int, residual func(d learn.Data, theta, hyper []float64) float64) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		_, n := d.X.Dims()
@@ -69,9 +68,8 @@ func TestElasticNetGroupsContract(t *testing.T) {
 	})
 }
 
-// A fit with groups equals a fit with penalties for each feature. In both fits, θ has the same
-// bits. A product in the penalties of a group is the sum of the products in the penalties of its
-// features. Some trials are at kinks.
+// A derivative in the penalty of a group is the sum of the derivatives in the penalties of its
+// features.
 func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 	const sumTol = 1e-14 // of the terms: a sum of at most ten, in another order
 	rng := rand.New(rand.NewPCG(31, 1))
@@ -97,7 +95,7 @@ func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 		theta, want := make([]float64, n), make([]float64, n)
 		err := errors.Join(e.Load(d), each.Load(d), e.Fit(theta, hyper))
 		wantErr := each.Fit(want, perFeatureHyper(groups, n, hyper))
-		if e.equalFeatures != nil { // equal features, or zeros, share one value in one group alone
+		if e.equalFeatures != nil { // equal features share a value only within a group
 			continue
 		}
 		if (err == nil) != (wantErr == nil) || !numtest.SameBits(theta, want) {
@@ -109,7 +107,7 @@ func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 		v := numtest.Normals(rng, n)
 		g, gEach := &learn.Grad{Hyper: make([]float64, nh)}, &learn.Grad{Hyper: make([]float64, 2*n)}
 		err, wantErr = e.VJP(nil, g, v), each.VJP(nil, gEach, v)
-		if e.equalFeatures != nil { // equal features, or zeros, share one value in one group alone
+		if e.equalFeatures != nil { // equal features share a value only within a group
 			continue
 		}
 		if (err == nil) != (wantErr == nil) || g.Generalised != gEach.Generalised {
@@ -145,7 +143,7 @@ func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 		out, wantOut := make([]float64, n), make([]float64, n)
 		err = e.JVP(nil, out, &learn.Grad{Hyper: tangent, X: mat.NewDense(rows, n, nil)})
 		wantErr = each.JVP(nil, wantOut, &learn.Grad{Hyper: perFeatureHyper(groups, n, tangent)})
-		if e.equalFeatures != nil { // equal features, or zeros, share one value in one group alone
+		if e.equalFeatures != nil { // equal features share a value only within a group
 			continue
 		}
 		if (err == nil) != (wantErr == nil) || !slices.Equal(out, wantOut) {
@@ -157,9 +155,8 @@ func TestElasticNetGroupsSumOverFeatures(t *testing.T) {
 	}
 }
 
-// Groups must be numbered from 0 without gaps, and Groups must have one entry for each feature.
-// Otherwise an error names the field. Even then Dims returns at least 2 and at most 2·len(Groups)
-// hyperparameters.
+// The elastic net rejects Groups with gaps, negative numbers or a length other than the number of
+// features.
 func TestElasticNetGroupsRefused(t *testing.T) {
 	d := casetest.RandomData(1, 9, 3, false)
 	for _, c := range []struct {
@@ -184,7 +181,7 @@ func TestElasticNetGroupsRefused(t *testing.T) {
 			t.Errorf("%v: VJP: %v", c.groups, err)
 		}
 	}
-	// A fit keeps the groups with which it was made.
+	// A later change of Groups does not change the derivatives of a fit.
 	groups := []int{0, 1, 0}
 	e := &ElasticNet{Groups: groups}
 	g, h := &learn.Grad{Hyper: make([]float64, 4)}, &learn.Grad{Hyper: make([]float64, 4)}
@@ -196,9 +193,9 @@ func TestElasticNetGroupsRefused(t *testing.T) {
 	}
 }
 
-// At λ1 = 0 and y = 0 each group has its own kink. The features are orthogonal. Along (dλ1, dy),
-// the coefficient of feature j moves by x_jᵀdy/N, soft-thresholded at the dλ1 of the feature's
-// group and divided by 1 + λ2.
+// At λ1 = 0 and y = 0, each group has its own one-sided derivative. For orthogonal features,
+// coefficient j changes by x_jᵀdy/N, soft-thresholded at the dλ1 of its group and divided by 1 +
+// λ2.
 func TestGroupsKinkedAtZeroByHand(t *testing.T) {
 	l := ElasticNet{Groups: []int{0, 1}}
 	root := math.Sqrt2 // XᵀX/N is the unit matrix

@@ -7,8 +7,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// If a parameter is wrong by the fraction 1e-6, the residual is large enough to show it, in any
-// units.
+// In any units, the residual reveals a parameter that is wrong by the fraction 1e-6.
 func TestResidualSeesAWrongSolution(t *testing.T) {
 	d, classes := casetest.RandomData(1, 30, 6, false), casetest.NoisyClasses(2, 30, 6)
 	for _, w := range []casetest.WrongFit{

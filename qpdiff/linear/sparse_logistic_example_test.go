@@ -10,9 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The features are hours of study, hours of sleep and the seat number. The label is whether the
-// examination was passed. In the fit the seat has the weight 0. The derivatives are the derivatives
-// of the weight of the hours of study.
+// The example selects two of three features, and differentiates the weight of the hours of study in
+// λ1 and λ2.
 func ExampleSparseLogistic() {
 	d := learn.Data{
 		X: mat.NewDense(8, 3, []float64{

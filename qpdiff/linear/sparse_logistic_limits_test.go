@@ -16,8 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// If features without penalties separate the classes, there is no minimiser, even if rows lie on
-// the boundary. With any penalty on these features, there is a minimiser.
+// Fit returns an error if unpenalised features separate the classes, and succeeds with any penalty.
 func TestSparseLogisticSeparable(t *testing.T) {
 	column := func(x ...float64) *mat.Dense { return mat.NewDense(len(x), 1, x) }
 	wide := casetest.RandomData(2, 5, 8, true)
@@ -48,8 +47,7 @@ func TestSparseLogisticSeparable(t *testing.T) {
 	}
 }
 
-// With an intercept, a shift of a feature changes only the intercept, up to the rounding of the
-// shifted entries.
+// With an intercept, a shift of a feature changes only the intercept, up to rounding.
 func TestSparseLogisticShiftedFeatures(t *testing.T) {
 	const rows, n = 40, 4
 	d := casetest.NoisyClasses(9, rows, n)
@@ -57,8 +55,7 @@ func TestSparseLogisticShiftedFeatures(t *testing.T) {
 	l := &SparseLogistic{Intercept: true}
 	theta, want := make([]float64, n+1), make([]float64, n+1)
 	numtest.OK(t, l.Load(d), l.Fit(want, hyper))
-	// The tolerance is the rounding of the margins' terms, about shift·eps, times a condition number
-	// of some hundred.
+	// The tolerance is the rounding of the shifted margins times a condition number of a few hundred.
 	const shiftTol = 1e-13
 	for _, shift := range []float64{1e2, 1e4, 1e6} {
 		moved := casetest.CloneData(d)
@@ -77,7 +74,7 @@ func TestSparseLogisticShiftedFeatures(t *testing.T) {
 	}
 }
 
-// A warm fit takes few Newton steps. A cold fit takes not many more steps than a fit of a Logistic.
+// A warm fit takes few Newton steps, and a cold fit takes hardly more than a Logistic.
 func TestSparseLogisticNewtonSteps(t *testing.T) {
 	const rows, n, warmSteps, factor = 400, 40, 5, 1.5
 	d := casetest.RandomData(1, rows, n, true)
@@ -96,8 +93,8 @@ func TestSparseLogisticNewtonSteps(t *testing.T) {
 	}
 }
 
-// If the support is empty, the intercept is the log odds of the classes' weights, even if these
-// differ by hundreds of decades.
+// If the support is empty, the intercept is the log odds of the classes, however uneven the weights
+// are.
 func TestSparseLogisticUnevenClasses(t *testing.T) {
 	for _, weight := range []float64{1e-200, 1e-50, 1e-5, 1e5, 1e50, 1e200} {
 		d := learn.Data{X: mat.NewDense(3, 1, []float64{1, -2, 3}), Y: []float64{1, -1, -1}, Weights: []float64{weight, .5, .5}}
@@ -111,8 +108,7 @@ func TestSparseLogisticUnevenClasses(t *testing.T) {
 	}
 }
 
-// If rounding hides which features are in the support, the fit ends at once with an error that
-// names this reason.
+// If rounding hides the support, Fit returns ErrIllPosed after few steps.
 func TestSparseLogisticHiddenSupport(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 4, []float64{1e6, 1e6, 1e6, -2e6, 2e6, 0, 1e6, -1e6}), Y: []float64{1, -1}}
 	var l SparseLogistic
@@ -122,8 +118,8 @@ func TestSparseLogisticHiddenSupport(t *testing.T) {
 	}
 }
 
-// The optimality conditions count as met if a slope is within the rounding of its terms. A slope of
-// a third of the tolerance counts as met, and a slope of three times the tolerance does not.
+// isOptimal accepts a slope of a third of its rounding tolerance and rejects three times the
+// tolerance.
 func TestSparseLogisticRoundoffTolerance(t *testing.T) {
 	d := casetest.NoisyClasses(4, 100, 1)
 	hyper := []float64{0, .1}
@@ -142,8 +138,8 @@ func TestSparseLogisticRoundoffTolerance(t *testing.T) {
 	}
 }
 
-// Without the last row, these data would be separable. Their solution without penalties satisfies
-// 3s(θ) = a·s(−aθ) with s(m) = 1/(1 + exp m). If a is below rounding, the solution is lost.
+// If one row of size a prevents separation, Fit finds the solution unless a is below rounding. The
+// solution satisfies 3s(θ) = a·s(−aθ) for s(m) = 1/(1 + exp m).
 func TestSparseLogisticBarelyInseparable(t *testing.T) {
 	for _, a := range []float64{1, 1e-3, 1e-6, 1e-9, 1e-12, 1e-14, 1e-20} {
 		for _, unit := range []float64{1, 1e-6, 1e6} {
@@ -168,9 +164,7 @@ func TestSparseLogisticBarelyInseparable(t *testing.T) {
 	}
 }
 
-// A row counts as moved if it moves by three times sparseFlat, relative to the row that moves most.
-// It does not count as moved at a third of sparseFlat. If a moved row moves to the wrong side, or
-// has a loss, the fit does not count as diverging.
+// isDiverging returns false if a row that moves by more than sparseFlat loses margin or has a loss.
 func TestSparseLogisticDivergenceTolerance(t *testing.T) {
 	for _, c := range []struct {
 		move, s float64 // of the other row

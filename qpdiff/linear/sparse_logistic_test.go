@@ -14,10 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sparseLogisticResidual returns a residual for one pair of penalties, or one for each feature. It
-// is the largest violation of two conditions: 0 ∈ ∇f(θ) + λ1 ∂|θ| + λ2 θ in the coordinates, and ∇f
-// = 0 in the intercept. The residual is computed from the rows of X. It is relative to the sizes of
-// the terms, including the rounding of the margins.
+// sparseLogisticResidual returns the largest violation of the optimality conditions, relative to
+// their terms and rounding. The penalties are a pair for all features or a pair for each feature.
 func sparseLogisticResidual(intercept bool) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		rows, n := d.X.Dims()
@@ -76,7 +74,7 @@ func TestSparseLogisticContract(t *testing.T) {
 		add("10x20 lasso", casetest.RandomData(3, 10, 20, true), .1, 0)
 		add("5x1", casetest.RandomData(4, 5, 1, true), .05, .5)
 		add("2x3", learn.Data{X: casetest.RandomData(5, 2, 3, true).X, Y: []float64{1, -1}}, .02, .5)
-		add("50x3 correlated", correlated(casetest.RandomData(6, 50, 3, true), .95), .02, .01)
+		add("50x3 correlated", mixColumns(casetest.RandomData(6, 50, 3, true), .95), .02, .01)
 		add("20x20 ridge", casetest.RandomData(7, 20, 20, true), 0, .5)
 		add("90x3 without penalties", casetest.NoisyClasses(8, 90, 3), 0, 0)
 		if !intercept { // else each quotient is the rounding of the intercept
@@ -122,7 +120,7 @@ func TestSparseLogisticGroupsContract(t *testing.T) {
 // sigmoid returns 1/(1 + exp(−v)).
 func sigmoid(v float64) float64 { return 1 / (1 + math.Exp(-v)) }
 
-// With λ1 = 0, θ and its derivatives are equal to the results of a Logistic at C = 1/(N·λ2).
+// At λ1 = 0, a SparseLogistic equals a Logistic at C = 1/(N·λ2).
 func TestSparseLogisticIsLogisticWithoutLambda1(t *testing.T) {
 	for _, c := range []struct {
 		rows, n   int
@@ -159,7 +157,7 @@ func TestSparseLogisticIsLogisticWithoutLambda1(t *testing.T) {
 	}
 }
 
-// An intercept is equal to a feature of ones in its own group without penalties.
+// An intercept equals a feature of ones without penalties.
 func TestSparseLogisticInterceptIsAFreeFeature(t *testing.T) {
 	const rows, n = 25, 4
 	d := casetest.NoisyClasses(12, rows, n)
@@ -181,8 +179,7 @@ func TestSparseLogisticInterceptIsAFreeFeature(t *testing.T) {
 	}
 }
 
-// All x are 1, a share p of the rows has the label 1, and λ2 is 0. Then θ = log(q/(1−q)). Here q is
-// p, moved by λ1 towards ½, but not beyond ½.
+// If x = 1 in all rows and λ2 = 0, θ is the logit of the share of label 1, moved by λ1 towards ½.
 func TestSparseLogisticByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(5, 1, []float64{1, 1, 1, 1, 1}), Y: []float64{1, 1, -1, 1, 1}}
 	logit := func(q float64) float64 { return math.Log(q / (1 - q)) }

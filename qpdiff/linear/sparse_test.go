@@ -21,8 +21,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// regression draws penalties, and labels from a sparse model with noise.
-func regression(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
+// drawRegression draws labels of a sparse linear model with noise, and penalties.
+func drawRegression(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 	rows, n := x.Dims()
 	y = numtest.Normals(rng, rows)
 	for i := range y {
@@ -31,8 +31,8 @@ func regression(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 	return y, []float64{.01 + .3*rng.Float64(), .01 + rng.Float64()}
 }
 
-// drawClasses draws labels from a sparse model with noise, and a value of C. Rows 0 and 1, which
-// certainly count, have different classes.
+// drawClasses draws classes of a sparse linear model with noise, and a value of C. Rows 0 and 1
+// have different classes because learntest.Views gives both rows the weight 1.
 func drawClasses(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 	rows, n := x.Dims()
 	y = numtest.Normals(rng, rows)
@@ -48,8 +48,9 @@ func drawClasses(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 	return y, []float64{.01 + rng.Float64()}
 }
 
-// sparse runs the contract with a factor, in both ways, and with conjugate gradients.
-func sparse(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, *mat.Dense) (y, hyper []float64)) {
+// sparseContract runs learntest.Views with a factor, with both methods, and with conjugate
+// gradients.
+func sparseContract(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, *mat.Dense) (y, hyper []float64)) {
 	for _, most := range []int{1000, 15, 0} { // 15: penalties decide above 5
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
 			defer ways.SetSparseFeatures(ways.SetSparseFeatures(most))
@@ -59,21 +60,21 @@ func sparse(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand,
 }
 
 func TestElasticNetSparse(t *testing.T) {
-	sparse(t, func() learn.Learner { return new(linear.ElasticNet) }, regression)
+	sparseContract(t, func() learn.Learner { return new(linear.ElasticNet) }, drawRegression)
 	t.Run("dense", func(t *testing.T) {
 		defer ways.SetGramFeatures(ways.SetGramFeatures(0))
-		learntest.Views(t, func() learn.Learner { return new(linear.ElasticNet) }, regression)
+		learntest.Views(t, func() learn.Learner { return new(linear.ElasticNet) }, drawRegression)
 	})
 	t.Run("many rows", func(t *testing.T) {
 		defer ways.SetManyRows(ways.SetManyRows(0))
-		learntest.Views(t, func() learn.Learner { return new(linear.ElasticNet) }, regression)
+		learntest.Views(t, func() learn.Learner { return new(linear.ElasticNet) }, drawRegression)
 	})
 }
 
 func TestLogisticSparse(t *testing.T) {
 	for _, intercept := range []linear.Intercept{linear.NoIntercept, linear.UnpenalisedIntercept, linear.PenalisedIntercept} {
 		t.Run(fmt.Sprint(intercept), func(t *testing.T) {
-			sparse(t, func() learn.Learner { return &linear.Logistic{Intercept: intercept} }, drawClasses)
+			sparseContract(t, func() learn.Learner { return &linear.Logistic{Intercept: intercept} }, drawClasses)
 		})
 	}
 }
@@ -81,7 +82,7 @@ func TestLogisticSparse(t *testing.T) {
 func TestSparseLogisticSparse(t *testing.T) {
 	for _, intercept := range []bool{false, true} {
 		t.Run(fmt.Sprint(intercept), func(t *testing.T) {
-			sparse(t, func() learn.Learner { return &linear.SparseLogistic{Intercept: intercept} }, func(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
+			sparseContract(t, func() learn.Learner { return &linear.SparseLogistic{Intercept: intercept} }, func(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 				y, _ = drawClasses(rng, x)
 				return y, []float64{.01 + .1*rng.Float64(), .01 + rng.Float64()}
 			})
@@ -89,7 +90,8 @@ func TestSparseLogisticSparse(t *testing.T) {
 	}
 }
 
-// A derivative by conjugate gradients ends if its context ends. It does not change the fit.
+// A derivative by conjugate gradients returns the error of a cancelled context and leaves the fit
+// valid.
 func TestSparseDerivativeEndsWithItsContext(t *testing.T) {
 	serial.Test(t)
 	defer ways.SetSparseFeatures(ways.SetSparseFeatures(0))
@@ -113,8 +115,8 @@ func TestSparseDerivativeEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// The penalties decide between a factor and conjugate gradients. After fits by one method, a fit by
-// the other method has the solution of a new learner.
+// A fit by a factor after a fit by conjugate gradients, or the reverse, has the solution of a new
+// learner.
 func TestSparseChangesWay(t *testing.T) {
 	serial.Test(t)
 	defer ways.SetSparseFeatures(ways.SetSparseFeatures(100))
@@ -149,9 +151,8 @@ func TestSparseChangesWay(t *testing.T) {
 	}
 }
 
-// All levels of two or three categorical columns are dependent columns. A lasso on such columns has
-// the same solution with a factor and with conjugate gradients, because the ℓ1 penalties decide
-// between the columns.
+// A lasso on dependent categorical columns has the same solution by a factor as by conjugate
+// gradients.
 func TestDependentSparseColumns(t *testing.T) {
 	serial.Test(t)
 	const rows, levels = 400, 20
@@ -191,8 +192,8 @@ func TestDependentSparseColumns(t *testing.T) {
 	}
 }
 
-// hostileStored draws a sparse X in units from 1e-12 to 1e12, which Scale removes. Some columns are
-// constant or empty, and some have equal entries or zeros. The weights have many sizes.
+// hostileStored draws sparse data with extreme units and weights, and with constant or empty
+// columns.
 func hostileStored(rng *rand.Rand) (d learn.Data) {
 	rows, n := 1+rng.IntN(30), 1+rng.IntN(40)
 	x := numtest.DrawStored(rng, rows, n)
@@ -252,7 +253,7 @@ func hostileStored(rng *rand.Rand) (d learn.Data) {
 	return d
 }
 
-// Hostile sparse data are fitted like their dense copies, or cause an error that gives the reason.
+// A fit of hostile sparse data equals the fit of their dense copy, or both fail.
 func TestSparseHostile(t *testing.T) {
 	serial.Test(t)
 	const tol = 1e-5 // of θ: losses of weight 1e9 and more leave it open to rounding by that
@@ -325,7 +326,7 @@ func TestSparseHostile(t *testing.T) {
 	}
 }
 
-// Load returns an error for labels and entries with which a sparse X cannot be fitted.
+// Load rejects a sparse X with invalid entries or labels.
 func TestSparseLogisticRefusals(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -349,8 +350,7 @@ func TestSparseLogisticRefusals(t *testing.T) {
 	}
 }
 
-// A sparse X must visit a column at most once in a row, and only columns that exist. Otherwise Load
-// returns an error, even if the learner copies X to a dense matrix.
+// Load rejects a sparse X if one of its rows contains a column twice or an unknown column.
 func TestWrongVisits(t *testing.T) {
 	for name, columns := range map[string][]int{"twice": {0, 0}, "beyond the last": {2}, "before the first": {-1}} {
 		x := &numtest.Stored{Rows: 2, Columns: 2, Index: [][]int{{0, 1}, columns}, Value: [][]float64{{1, 2}, {3, 4}}}
@@ -362,8 +362,7 @@ func TestWrongVisits(t *testing.T) {
 	}
 }
 
-// With many rows, features may have any unit together with Scale: the sums of squares neither
-// overflow nor underflow.
+// Scale removes any unit of the features without overflow, even for many rows.
 func TestElasticNetScaleOfManyRows(t *testing.T) {
 	const rows = 4000
 	for _, e := range []float64{-170, -162, -161, -160, -158, -150, 0, 150, 152, 153, 154, 155, 160} {
@@ -395,8 +394,7 @@ func TestElasticNetScaleOfManyRows(t *testing.T) {
 	}
 }
 
-// If the number of weights of a Gram differs from the number of rows, there is an ArgError, as for
-// every other field that does not fit.
+// Load returns an ArgError if the number of a Gram's weights differs from the number of rows.
 func TestElasticNetGramOfOtherWeights(t *testing.T) {
 	const rows = 4000
 	rng := rand.New(rand.NewPCG(1, 36))

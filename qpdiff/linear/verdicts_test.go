@@ -12,7 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// residualOf returns the residual of a learner of this package.
+// residualOf returns the optimality residual of any learner of the package.
 func residualOf(l learn.Learner, d learn.Data, theta, hyper []float64) float64 {
 	switch l := l.(type) {
 	case *SparseLogistic:
@@ -25,8 +25,7 @@ func residualOf(l learn.Learner, d learn.Data, theta, hyper []float64) float64 {
 	return elasticNetResidual(d, theta, hyper)
 }
 
-// If a problem has no unique solution, an error gives the reason. A solution that looks not unique,
-// but is unique, is found.
+// Fit either finds the solution or returns an error that gives the reason.
 func TestVerdicts(t *testing.T) {
 	column := func(y []float64, x ...float64) learn.Data {
 		return learn.Data{X: mat.NewDense(len(x), 1, x), Y: y}

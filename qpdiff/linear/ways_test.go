@@ -13,8 +13,7 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// Along a path of penalties, the elastic net gives the same results with the Gram matrix of all
-// features and with working sets: θ, its derivatives, and the errors.
+// An elastic net gives the same results with its Gram matrix as on working sets.
 func TestElasticNetWays(t *testing.T) {
 	serial.Test(t)
 	fits := 0
@@ -69,10 +68,10 @@ func TestElasticNetWays(t *testing.T) {
 				clear(hyper[h/2:])
 			}
 			what := fmt.Sprintf("%d, %d × %d, step %d", i, rows, n, step)
-			// If columns differ by a hundredth, the condition of the active systems is 1e8 or more for small
-			// λ2. Derivatives in λ are differences of solutions of these systems.
+			// The tolerances are this large because nearly equal columns have condition numbers of 1e8 and
+			// more.
 			const fitTol, derivativeTol = 1e-8, 2e-6
-			if sameAnswers(t, what, rng, d, gram, set, hyper, fitTol, derivativeTol, 0) {
+			if compareLearners(t, what, rng, d, gram, set, hyper, fitTol, derivativeTol, 0) {
 				fits++
 			}
 		}
@@ -82,8 +81,7 @@ func TestElasticNetWays(t *testing.T) {
 	}
 }
 
-// Along a path of hyperparameters, Huber and logistic regressions give the same results with their
-// normal equations, with products of their rows and with working sets.
+// Huber and logistic regressions give the same results with either method for their systems.
 func TestSmoothWays(t *testing.T) {
 	serial.Test(t)
 	for _, c := range []struct {
@@ -130,7 +128,7 @@ func TestSmoothWays(t *testing.T) {
 				}
 				continue
 			}
-			fits += agree(t, fmt.Sprintf("%s %d, %d × %d", c.name, i, rows, n), rng, d, equations, products, c.hyper)
+			fits += comparePath(t, fmt.Sprintf("%s %d, %d × %d", c.name, i, rows, n), rng, d, equations, products, c.hyper)
 		}
 		if fits < numtest.Long(1000) {
 			t.Error(c.name, fits, "fits")
@@ -138,7 +136,8 @@ func TestSmoothWays(t *testing.T) {
 	}
 }
 
-// alterFeatures makes some features of d nearly equal, equal or constant, or changes their size.
+// alterFeatures makes features of d equal, nearly equal or constant, rescales features, or repeats
+// rows.
 func alterFeatures(rng *rand.Rand, d learn.Data) {
 	kind := rng.IntN(7)
 	rows, n := d.X.Dims()
@@ -164,8 +163,9 @@ func alterFeatures(rng *rand.Rand, d learn.Data) {
 	}
 }
 
-// agree compares the fits for which both learners return a result, and counts them.
-func agree(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, other learn.ForwardLearner, draw func(rng *rand.Rand) []float64) (fits int) {
+// comparePath compares two learners at several hyperparameters and counts the fits in which both
+// succeed.
+func comparePath(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, other learn.ForwardLearner, draw func(rng *rand.Rand) []float64) (fits int) {
 	t.Helper()
 	for step := range 5 {
 		hyper := draw(rng)
@@ -173,17 +173,17 @@ func agree(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, other l
 			other.Reset()
 		}
 		name := fmt.Sprintf("%s, step %d at %v", what, step, hyper)
-		const tol, floor = 1e-8, 1e-3 // hyperparameters that have no part in θ have rounding for a derivative
-		if sameAnswers(t, name, rng, d, one, other, hyper, tol, tol, floor) {
+		const tol, floor = 1e-8, 1e-3 // because derivatives in unused hyperparameters are only rounding
+		if compareLearners(t, name, rng, d, one, other, hyper, tol, tol, floor) {
 			fits++
 		}
 	}
 	return fits
 }
 
-// sameAnswers compares θ and its derivatives at hyper by both learners. If one of the learners
-// returns an error, the other must return one too. sameAnswers reports whether both return results.
-func sameAnswers(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, other learn.ForwardLearner, hyper []float64, fitTol, derivativeTol, floor float64) bool {
+// compareLearners compares θ and its derivatives of two learners, and reports whether both learners
+// succeed. Both must fail if one fails.
+func compareLearners(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, other learn.ForwardLearner, hyper []float64, fitTol, derivativeTol, floor float64) bool {
 	t.Helper()
 	_, n := d.X.Dims()
 	p, h := one.Dims(n)
@@ -216,8 +216,7 @@ func sameAnswers(t *testing.T, what string, rng *rand.Rand, d learn.Data, one, o
 	return true
 }
 
-// A fit on working sets has the bits of a cold fit, whatever fits came before. It starts from the
-// nearest past fit, which need not be the last fit.
+// On working sets, a warm fit has the solution of a cold fit, whatever fits came before.
 func TestElasticNetComesBack(t *testing.T) {
 	serial.Test(t)
 	for i := range numtest.Long(60) {
@@ -228,7 +227,7 @@ func TestElasticNetComesBack(t *testing.T) {
 		numtest.OK(t, warm.Load(d), cold.Load(d))
 		theta, want := make([]float64, n), make([]float64, n)
 		for step := range 30 {
-			// The search alternates between two distant valleys.
+			// The hyperparameters alternate between distant values, so the nearest past fit is not the last.
 			hyper := []float64{.02 * math.Exp(.3*rng.NormFloat64()), .01}
 			if step%2 == 1 {
 				hyper = []float64{.3 * math.Exp(.3*rng.NormFloat64()), .1}
