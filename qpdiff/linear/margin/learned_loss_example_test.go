@@ -10,8 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The example has an equal mixture of the four losses. It computes the derivative of the slope θ in
-// the weight of each loss.
+// The example differentiates θ in the weights of an equal mixture of four losses.
 func ExampleLearnedLoss() {
 	d := learn.Data{
 		X: mat.NewDense(5, 1, []float64{2, .5, -.5, -1, -3}),
@@ -33,7 +32,7 @@ func ExampleLearnedLoss() {
 	// Output: θ 0.7870, dθ/dα [0.416 0.311 -0.150 0.078], dθ/dλ -1.637
 }
 
-// The margin of row 0 stays at 1 because of the kink of the hinge loss.
+// Row 0 is on the elbow because the kink of the hinge loss keeps its margin at 1.
 func ExampleLearnedLoss_Elbow() {
 	d := learn.Data{
 		X: mat.NewDense(4, 1, []float64{2, .5, -1, -3}),

@@ -84,7 +84,7 @@ func TestLearnedLossGolden(t *testing.T) {
 	}
 }
 
-// With only one of its losses, a LearnedLoss is a learner that has a closed form or another solver.
+// With a single loss, LearnedLoss equals an SVM, a logistic regression or least squares.
 func TestLearnedLossAlone(t *testing.T) {
 	d := casetest.ClassData(3, 25, 4)
 	fit := func(l learn.Learner, hyper ...float64) []float64 {
@@ -100,7 +100,7 @@ func TestLearnedLossAlone(t *testing.T) {
 		twice[j] /= 2
 	}
 	numtest.NearAll(t, "logistic", fit(new(LearnedLoss), 0, 0, 0, 1, .1), twice, 1e-13, 0)
-	// If λ is large, all margins are far below 1, and the truncated quadratic loss is least squares.
+	// At a large λ, the truncated quadratic loss is least squares because all margins are below 1.
 	want := fit(new(linear.ElasticNet), 0, 50)
 	numtest.NearAll(t, "quadratic", fit(new(LearnedLoss), 0, 0, .5, 0, 50), want, 1e-13, 0)
 }

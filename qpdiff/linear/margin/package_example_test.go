@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The example fits a support vector machine, lists its support vectors, and computes the
-// derivatives of θ in λ1 and λ2.
+// The example lists the support vectors of an SVM, and differentiates the first coefficient in λ1
+// and λ2.
 func Example() {
 	d := learn.Data{X: mat.NewDense(4, 2, []float64{1, 1, 2, 0, -1, -.5, -3, 1}), Y: []float64{1, 1, -1, -1}}
 	var l margin.SVM

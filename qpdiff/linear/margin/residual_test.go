@@ -10,8 +10,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// If a parameter or a multiplier is wrong by the fraction 1e-6, the residual is large enough to
-// show it, in any units.
+// In any units, the residual reveals a parameter or multiplier that is wrong by the fraction 1e-6.
 func TestResidualSeesAWrongSolution(t *testing.T) {
 	d := casetest.NoisyClasses(2, 30, 6)
 	weighted := d
@@ -54,14 +53,11 @@ func TestResidualSeesAWrongSolution(t *testing.T) {
 	}
 }
 
-// roundedResidual bounds the residual of a fit of the small degenerate data below. It is some
-// thousand rounding errors. If a coordinate had the wrong sign, the residual would be 2·λ1, which
-// is above a tenth.
+// roundedResidual is the largest allowed residual of a degenerate fit, about 5000 rounding errors.
+// A coordinate of the wrong sign has a far larger residual.
 const roundedResidual = 1e-12
 
-// A coordinate of the support may end at its kink, where rounding decides its sign. The solver then
-// sets the coordinate to 0 and keeps the sign of its λ1 term. The residual is therefore only
-// rounding.
+// Rounding moves no coordinate of the support beyond its kink.
 func TestNoCoordinateCrossesItsKinkByRounding(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 7))
 	atKink := 0

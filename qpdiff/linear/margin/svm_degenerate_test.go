@@ -13,8 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// degenerateKinds are kinds of features for which many rows have the margin 1 at the same time,
-// because θ gives the same margin to all rows of a class, or to all rows of a group.
+// degenerateKinds lists kinds of features that put many rows on the elbow at once.
 var degenerateKinds = []string{"bias", "one-hot and bias", "binary and bias", "binary", "integer and bias", "equal columns", "constants"}
 
 func degenerateData(rng *rand.Rand, kind string, rows, n int) learn.Data {
@@ -59,12 +58,11 @@ func degenerateData(rng *rand.Rand, kind string, rows, n int) learn.Data {
 	return learn.Data{X: x, Y: y}
 }
 
-// degenerateRounds bounds the number of faces that a fit visits, for each distinct row and
-// coordinate. A primal method that cycles visits 50.
+// degenerateRounds is the largest allowed number of faces for each row and coordinate. A primal
+// method that cycles visits 50.
 const degenerateRounds = 3
 
-// fitDegenerate fits the learner l, whose solver is p, and checks the number of faces. It reports
-// whether there is a fit.
+// fitDegenerate fits l, checks how many faces its solver p visited, and reports success.
 func fitDegenerate(t *testing.T, name string, l learn.Learner, p *marginSolver, d learn.Data, hyper []float64) (theta []float64, ok bool) {
 	t.Helper()
 	_, n := d.X.Dims()
@@ -80,7 +78,7 @@ func fitDegenerate(t *testing.T, name string, l learn.Learner, p *marginSolver, 
 	return theta, true
 }
 
-// More kinks may meet than θ has coordinates. Every fit then ends at an optimum, after few faces.
+// A fit ends at an optimum after few faces, even if more kinks meet than θ has coordinates.
 func TestSVMDegenerate(t *testing.T) {
 	serial.Test(t)
 	sizes := [][2]int{{20, 5}, {60, 12}, {100, 20}, {30, 60}, {100, 100}, {150, 60}, {160, 137}}
@@ -104,8 +102,7 @@ func TestSVMDegenerate(t *testing.T) {
 	}
 }
 
-// The multipliers are within their bounds, and the gradient with these multipliers is 0, even if a
-// smooth part of the loss is so small that only the kinks decide.
+// The multipliers make the gradient 0, even if the smooth part of the loss is tiny.
 func TestLearnedLossDegenerate(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(100, 5))

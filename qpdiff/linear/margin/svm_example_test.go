@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The two classes lie on a line. One row is on the elbow, and θ changes if this row moves.
+// θ changes only if the row on the elbow moves.
 func ExampleSVM() {
 	d := learn.Data{
 		X: mat.NewDense(4, 1, []float64{2, .5, -1, -3}),
@@ -33,8 +33,7 @@ func ExampleSVM() {
 	// Output: θ [0.500], dθ/dλ [0.000 0.000], dθ/dx [-0.250 0.000 0.000 0.000]
 }
 
-// The example prints the dual variables of the fit. Rows 1 and 2 violate the margin, row 0 is on
-// the elbow, and row 3 is beyond the margin.
+// Rows 1 and 2 violate the margin, row 0 is on the elbow, and row 3 is beyond the margin.
 func ExampleSVM_Multipliers() {
 	d := learn.Data{
 		X: mat.NewDense(4, 1, []float64{2, .5, -1, -3}),
@@ -73,8 +72,8 @@ func ExampleSVM_SupportVectors() {
 	// Output: support vectors [0 1 2] elbow [0]
 }
 
-// Three rows with equal y·x are on the elbow. The fit determines only the sum of their multipliers.
-// The derivative in X holds only along moves that keep the three y·x equal.
+// Three rows on the elbow are tied. The derivative in X holds only for moves that keep their y·x
+// equal.
 func ExampleTiedLearner() {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, -1}), Y: []float64{1, 1, -1}}
 	var svm margin.SVM

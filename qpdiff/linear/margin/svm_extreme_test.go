@@ -19,8 +19,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// marginObjective returns the objective F(θ) of the loaded problem, and the sum of the absolute
-// terms of F(θ).
+// marginObjective returns the objective at theta, and a bound on the sum of its absolute terms.
 func (p *marginProblem) marginObjective(theta []float64) (value, size float64) {
 	m := make([]float64, p.rows)
 	for i := range m {
@@ -33,9 +32,7 @@ func (p *marginProblem) marginObjective(theta []float64) (value, size float64) {
 	return value, p.objective(theta, m)
 }
 
-// One hyperparameter may be a hundred orders of magnitude larger or smaller than the others. If a
-// fit returns no error, it is still a minimum: no point near it is lower, and no point near the
-// minimum of a more moderate problem is lower.
+// Even if one hyperparameter is extreme, a fit is a minimum or returns an error.
 func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 	serial.Test(t)
 	const rounding = 1e-11 // of the terms of F, at conditions far above 1
@@ -106,8 +103,7 @@ func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 			lower(near, "a point beside it")
 		}
 	}
-	// A tiny ridge penalty may be no more than rounding, with or without a huge weight of a curved
-	// loss.
+	// Some fits fail because a tiny ridge penalty may be no more than rounding.
 	for k, most := range []int{2, 5} {
 		if errs[k]*most > fits[k] {
 			t.Errorf("learner %d: %d of %d fits end in an error", k, errs[k], errs[k]+fits[k])
@@ -115,9 +111,8 @@ func TestMarginProblemsWithExtremeWeights(t *testing.T) {
 	}
 }
 
-// If a search would end at a step too short for float64, it fails at once. It must not return the
-// same point again and again. Here, one margin moves 1e80 times as far as the other, so the
-// objective falls only up to the step length 5e-161.
+// searchCurved fails at once if its step would be too short for float64. In the test, the objective
+// falls only up to the step 5e-161, because one margin moves 1e80 times as fast as the other.
 func TestMarginSearchWithoutLength(t *testing.T) {
 	p := marginSolver{
 		marginProblem: marginProblem{rows: 2, RowSet: learner.RowSet{Copies: []float64{1, 1}}, smooth: [3]float64{0, 1, 0}},
@@ -133,8 +128,7 @@ func TestMarginSearchWithoutLength(t *testing.T) {
 	}
 }
 
-// The margins of the elbow are 1 up to the rounding of their own terms. This holds even if the
-// units of the features differ so that these terms are far smaller than ‖z‖‖θ‖.
+// In any units of the features, the margins of the elbow are 1 up to the rounding of their terms.
 func TestSVMElbowInAnyUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 8))
 	elbows, hidden := 0, 0
@@ -174,8 +168,7 @@ func TestSVMElbowInAnyUnits(t *testing.T) {
 	}
 }
 
-// A JVP at a weakly active row solves a quadratic program. If this program has no solution in
-// float64, the JVP returns an error and does not write to dtheta.
+// A one-sided JVP that returns an error does not write to dtheta.
 func TestSVMOneSidedErrorWritesNothing(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{2, 0, -1, 0, 2, 0}), Y: []float64{1, -1, 1}}
 	var l SVM
@@ -191,15 +184,15 @@ func TestSVMOneSidedErrorWritesNothing(t *testing.T) {
 	}
 }
 
-// Powers of two as units, up to 2^±300, do not change θ. Nor do they change which rows and
-// coordinates count as weakly active. A column far from 0 makes the cheap bound of the errors too
-// large to decide this, so the errors themselves are computed.
+// Powers of two as units of the features change neither θ nor the weakly active rows and
+// coordinates.
 func TestSVMWeakInAnyUnits(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(36, 300))
 	for trial := range 30 {
 		rows, n := 20+rng.IntN(60), 4+rng.IntN(20)
 		d := casetest.ClassData(rng.Uint64(), rows, n)
+		// A column far from 0 makes the solver compute errors, because their cheap bound is too large.
 		for i := range rows {
 			d.Dense().Set(i, 0, 1e4+d.X.At(i, 0))
 		}
@@ -223,9 +216,8 @@ func TestSVMWeakInAnyUnits(t *testing.T) {
 	}
 }
 
-// On a face without curvature, a step can lead to a θ with entries of 1e200. The squares of such
-// entries overflow. The test compares the fit with the minimum for λ2 = 1e-9. Because the loss has
-// a corner there, the minimum is the same for all smaller λ2.
+// At a tiny λ2, a fit is a minimum even if a step reaches entries of 1e200. The reference is the
+// fit at λ2 = 1e-9, because its minimum is the same for all smaller λ2.
 func TestSVMWithRidgePenaltiesOf1e200(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(29, 11))
@@ -249,7 +241,7 @@ func TestSVMWithRidgePenaltiesOf1e200(t *testing.T) {
 			continue
 		}
 		if trial%2 > 0 {
-			// The error of this fit does not matter: the next fit starts at the θ of this one.
+			// Only the θ of this fit matters, because the next fit starts there.
 			_ = tiny.Fit(theta, []float64{3 * rng.Float64(), rng.Float64()})
 		}
 		if err := tiny.Fit(theta, []float64{l1, l2}); err != nil {
@@ -275,7 +267,7 @@ func TestSVMOfOverflowingMargins(t *testing.T) {
 		t.Fatal(err)
 	}
 	theta := []float64{7, 7, 7, 7}
-	// Before the margins overflow, their last bits decide whether rounding hides the sides.
+	// The last bits of the margins decide which of the two errors occurs.
 	if err := l.Fit(theta, []float64{0, 6e-83}); !errors.Is(err, qpdiff.ErrNotFinite) && !errors.Is(err, errHiddenSide) || theta[0] != 7 {
 		t.Errorf("θ = %v, error %v", theta, err)
 	}

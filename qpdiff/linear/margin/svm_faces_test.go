@@ -15,8 +15,8 @@ import (
 	"cvgm/qpdiff/learntest/serial"
 )
 
-// After rows and coordinates have entered and left a face, the factor is the factor of the present
-// face: R·Q is the matrix of the normals, and the rows of Q are orthonormal.
+// After rows and coordinates enter and leave, the updated factor R·Q equals the matrix of the
+// elbow's normals.
 func TestUpdatedFactor(t *testing.T) {
 	serial.Test(t)
 	const rows, n, tol = 300, 100, 1e-13
@@ -81,9 +81,7 @@ func TestUpdatedFactor(t *testing.T) {
 	}
 }
 
-// A row leaves the elbow if its normal depends on the normals of other rows, or if the normals
-// become dependent when a coordinate leaves the support. The result is the same as for a factor
-// computed anew.
+// A row leaves the elbow if its normal is a linear combination of other normals.
 func TestUpdatedFactorOfDependentRows(t *testing.T) {
 	serial.Test(t)
 	const rows, n = 90, 80
@@ -118,8 +116,7 @@ func TestUpdatedFactorOfDependentRows(t *testing.T) {
 	elbow("a dependent row", 70)
 }
 
-// A cold fit of many rows or features visits few faces, because the descent finds most rows of the
-// elbow. θ, its multipliers and its face have the same bits as after a search from θ = 0.
+// A cold fit has the bits of a search from θ = 0, and visits at most half as many faces.
 func TestSVMFewFaces(t *testing.T) {
 	serial.Test(t)
 	cases := []struct {
@@ -152,7 +149,7 @@ func TestSVMFewFaces(t *testing.T) {
 	}
 }
 
-// BenchmarkSVM fits 5000 rows of 500 features from θ = 0, and computes a VJP.
+// BenchmarkSVM times a cold fit of 5000 rows of 500 features, and a VJP.
 func BenchmarkSVM(b *testing.B) {
 	const rows, n = 5000, 500
 	d := casetest.ClassData(1, rows, n)

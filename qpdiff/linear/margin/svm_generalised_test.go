@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A generalised derivative is the limit of derivatives at nearby problems. This holds even if the
-// rows on the elbow depend on each other without a weakly active coordinate.
+// A generalised derivative is the limit of derivatives at nearby problems, even if elbow rows are
+// linearly dependent.
 func TestGeneralisedSVMIsALimit(t *testing.T) {
 	const step, tol = 1e-6, 1e-3
 	rng := rand.New(rand.NewPCG(5, 8))

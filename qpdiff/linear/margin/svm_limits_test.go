@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// faceIDs lists the ids by which faces differ.
+// faceIDs returns integers that identify the face of the solution.
 func (p *marginSolver) faceIDs() (f []int) {
 	for _, v := range p.side {
 		f = append(f, int(v))
@@ -30,10 +30,9 @@ func (p *marginSolver) faceIDs() (f []int) {
 	return f
 }
 
-// gap returns the distance of a solution of the hinge loss from its nearest kink, relative to the
-// size of the terms. It also returns the condition number of the Gram matrix of the elbow's
-// normals.
-func (p *marginSolver) gap() (gap, cond float64) {
+// kinkDistance returns the relative distance of the solution from the nearest kink, and the
+// condition number of the elbow's Gram matrix.
+func (p *marginSolver) kinkDistance() (distance, cond float64) {
 	n := p.n
 	size := math.Sqrt(dense.Dot(p.theta, p.theta))
 	terms := 0.0
@@ -47,29 +46,25 @@ func (p *marginSolver) gap() (gap, cond float64) {
 		}
 		return s
 	}
-	gap = math.Inf(1)
+	distance = math.Inf(1)
 	for i, m := range p.m {
 		if e := slices.Index(p.elbow, i); e >= 0 {
-			gap = min(gap, min(p.mult[e], p.Copies[i]*p.hinge-p.mult[e])*math.Sqrt(on(i, i))/terms)
+			distance = min(distance, min(p.mult[e], p.Copies[i]*p.hinge-p.mult[e])*math.Sqrt(on(i, i))/terms)
 		} else {
-			gap = min(gap, math.Abs(m-1)/(1+p.norm[i]*size))
+			distance = min(distance, math.Abs(m-1)/(1+p.norm[i]*size))
 		}
 	}
 	for j, t := range p.theta {
 		if p.pos[j] >= 0 {
-			gap = min(gap, math.Abs(t)/size)
+			distance = min(distance, math.Abs(t)/size)
 		} else {
-			gap = min(gap, (p.l1-math.Abs(p.grad[j]))/terms)
+			distance = min(distance, (p.l1-math.Abs(p.grad[j]))/terms)
 		}
 	}
-	return gap, numtest.EquilibratedCond(len(p.elbow), func(i, k int) float64 { return on(p.elbow[i], p.elbow[k]) })
+	return distance, numtest.EquilibratedCond(len(p.elbow), func(i, k int) float64 { return on(p.elbow[i], p.elbow[k]) })
 }
 
-// Bisection of a penalty finds kinks, for losses with and without curvature. Every derivative at
-// such a kink returns an error, and every derivative away from the kinks succeeds, in all units.
-// The solver may keep a row on its side, or on the elbow, until the row is beyond its kink by 1e-12
-// of its terms. There, a derivative may succeed only if the distance from the kink is larger than
-// rounding.
+// In any units, every derivative fails at a kink and succeeds away from kinks.
 func TestMarginLearnersStrictComplementarity(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(20, 1))
@@ -82,12 +77,12 @@ func TestMarginLearnersStrictComplementarity(t *testing.T) {
 		kind := min(trial/400, 1)
 		var svm SVM
 		var loss LearnedLoss
-		s := casetest.Steer{Learner: &svm, Data: d, Which: trial % 2, Face: svm.p.faceIDs, Gap: svm.p.gap, Cond: 1e6, Slack: 64 * dense.Eps}
+		s := casetest.Steer{Learner: &svm, Data: d, Which: trial % 2, Face: svm.p.faceIDs, Gap: svm.p.kinkDistance, Cond: 1e6, Slack: 64 * dense.Eps}
 		s.Hyper = []float64{math.Pow(10, -3*rng.Float64()) * unit, math.Pow(10, -3*rng.Float64()) * unit * unit}
 		if kind == 0 && trial%3 == 0 {
 			s.Hyper[0], s.Which = 0, 1
 		} else if kind == 1 {
-			s = casetest.Steer{Learner: &loss, Data: d, Which: 4, Face: loss.p.faceIDs, Gap: loss.p.gap, Cond: 1e4, Slack: 64 * dense.Eps}
+			s = casetest.Steer{Learner: &loss, Data: d, Which: 4, Face: loss.p.faceIDs, Gap: loss.p.kinkDistance, Cond: 1e4, Slack: 64 * dense.Eps}
 			s.Hyper = []float64{1, rng.Float64(), rng.Float64(), rng.Float64(), math.Pow(10, -2*rng.Float64()) * unit * unit}
 			s.Hyper[1+rng.IntN(3)] = 0
 		}
@@ -101,11 +96,9 @@ func TestMarginLearnersStrictComplementarity(t *testing.T) {
 	}
 }
 
-// A fit returns an error if the condition number of the Hessian leaves no digit of θ, even if every
-// pivot is well above the rounding of its diagonal entry. In this problem, two rows are multiples
-// of (3, 1, 1, 0) with opposite labels, so the logistic loss has a curvature proportional to α4 in
-// this direction. The margins of the two other rows are far above 1, so only λ gives curvature in
-// the other directions.
+// Fit returns ErrIllPosed for a large condition number, even if every pivot of the Hessian is above
+// rounding. The condition number grows with α4 because the logistic loss is curved in only one
+// direction.
 func TestLearnedLossIllConditioned(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(4, 4, []float64{6, 2, 2, 0, 1, -1, 0, -3, 3, 1, 1, 0, -3, -3, -3, 3}), Y: []float64{1, -1, -1, -1}}
 	theta := make([]float64, 4)
@@ -120,9 +113,7 @@ func TestLearnedLossIllConditioned(t *testing.T) {
 	}
 }
 
-// If α3 is large, the minimiser of the squared hinge loss has a margin of 1 up to rounding, which
-// may be on either side of 1. If other losses still decrease there, the fit must continue beyond
-// this margin. Otherwise it must stop there.
+// For any α3, a fit continues beyond the margin 1 only if other losses decrease there.
 func TestLearnedLossSteepSquaredHinge(t *testing.T) {
 	for _, x := range []float64{1, 1 - dense.Eps/2, 1 + dense.Eps} {
 		d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -x}), Y: []float64{1, -1}}
@@ -139,7 +130,7 @@ func TestLearnedLossSteepSquaredHinge(t *testing.T) {
 					t.Errorf("x %v, α3 = %g: θ %v, want %v, error %v", x, alpha3, theta, away, err)
 				}
 			}
-			// Without other losses the solution is θ = 2α3/(2α3 + λ), up to the difference between x and 1.
+			// Without other losses, the solution for x = 1 is θ = 2α3/(2α3 + λ).
 			l.Reset()
 			want := 2 * alpha3 / (2*alpha3 + .1)
 			if err := l.Fit(theta, []float64{0, 0, alpha3, 0, .1}); err != nil || math.Abs(theta[0]-want) > 8*dense.Eps {
@@ -149,8 +140,7 @@ func TestLearnedLossSteepSquaredHinge(t *testing.T) {
 	}
 }
 
-// The ridge penalty may be so small that all other terms overflow relative to it. The solution is
-// then finite, or the fit returns an error.
+// For a tiny ridge penalty, the solution is finite or Fit returns an error.
 func TestSVMLeastRidge(t *testing.T) {
 	d := casetest.ClassData(1, 8, 2)
 	for _, l2 := range []float64{1e-278, 1e-300, 1e-320} {
@@ -162,8 +152,8 @@ func TestSVMLeastRidge(t *testing.T) {
 	}
 }
 
-// However small λ2 is, a multiplier is far from 0 if it has the size of the terms that it balances.
-// If there are no violators, these terms are λ2·θ, and not the weight of the loss.
+// A hard-margin SVM has derivatives, however small λ2 is. Its multipliers are far from 0 because
+// they have the size of the terms λ2·θ.
 func TestSVMHardMargin(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 2, []float64{1, 0, 0, -2}), Y: []float64{1, -1}}
 	for _, l2 := range []float64{1e-3, 1e-15, 1e-100} {
@@ -181,9 +171,8 @@ func TestSVMHardMargin(t *testing.T) {
 	}
 }
 
-// If there are no violators, the solution depends only on the ratio of the penalties. The size of
-// the penalties changes neither θ nor the side of a multiplier that is small compared with the
-// weight of the losses. Only with a squared hinge loss may a fit return an error.
+// Without margin violators, the size of the penalties does not change θ. A fit may return
+// ErrIllPosed only with a squared hinge loss.
 func TestMarginLearnersSmallPenalties(t *testing.T) {
 	const rows, n = 8, 3
 	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}

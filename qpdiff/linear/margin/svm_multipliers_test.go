@@ -13,8 +13,8 @@ import (
 	"cvgm/qpdiff/internal/numtest"
 )
 
-// The multipliers prove that θ is the minimum: they balance the penalties, and the margin of each
-// row allows the row's multiplier. Equal rows share their multipliers equally.
+// The result of Multipliers satisfies the optimality conditions, and equal rows have equal
+// multipliers.
 func TestSVMMultipliers(t *testing.T) {
 	const tol = 1e-11
 	rng := rand.New(rand.NewPCG(19, 5))
@@ -86,7 +86,7 @@ func TestSVMMultipliers(t *testing.T) {
 	}
 }
 
-// Without a fit, methods that list properties of the fit return ErrNotFitted.
+// Without a fit, Multipliers, SupportVectors and Elbow return ErrNotFitted.
 func TestMarginSetsWithoutFit(t *testing.T) {
 	var l SVM
 	var loss LearnedLoss

@@ -14,9 +14,8 @@ import (
 	"cvgm/qpdiff/learntest/serial"
 )
 
-// A derivative with Generalised is right to a thousandth of the margin, even if rows are nearly
-// equal and λ2 is small. To test this, λ2·∂(θᵀx)/∂λ2 must lie between its one-sided values, which
-// are equal if λ2 is not at a kink.
+// A generalised VJP is right to a thousandth of the margin, even for nearly equal rows and a tiny
+// λ2. The reference is the interval between the one-sided derivatives, because λ2 may be at a kink.
 func TestSVMGeneralisedRight(t *testing.T) {
 	serial.Test(t)
 	const tol, h = 1e-3, 1e-20
@@ -69,8 +68,8 @@ func TestSVMGeneralisedRight(t *testing.T) {
 	}
 }
 
-// A fit is right to 1e-6 of the margin, or returns an error, even if large entries of a row are
-// multiplied by small entries of θ. In this case ‖x‖‖θ‖ is not a measure of a margin's rounding.
+// In mixed units of the features, a fit is right to 1e-6 of the margin or returns an error. ‖x‖‖θ‖
+// does not bound rounding tightly, because large entries of x meet small entries of θ.
 func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 	serial.Test(t)
 	const tol = 1e-6
@@ -116,7 +115,7 @@ func TestSVMRightOrRefusedInMixedUnits(t *testing.T) {
 	}
 }
 
-// dualOf returns the dual of an SVM without λ1 on d.
+// dualOf returns the dual problem of an SVM on d at λ1 = 0.
 func dualOf(d learn.Data) *numtest.PreciseDual {
 	return &numtest.PreciseDual{Y: d.Y, Kernel: func(i, j int) *big.Float {
 		return numtest.PreciseDot(d.Dense().RawRowView(i), d.Dense().RawRowView(j))

@@ -21,15 +21,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// svmResidual returns the violation of the optimality conditions of the SVM. It is the distance of
-// 0 from the subdifferential. The multipliers of the elbow are computed by least squares on the
-// rows of the elbow.
+// svmResidual returns the violation of the optimality conditions of an SVM.
 func svmResidual(d learn.Data, theta, hyper []float64) float64 {
 	return marginResidual(d, theta, 1, [3]float64{}, hyper[0], hyper[1])
 }
 
-// marginResidual measures the optimality of a solution for four losses: hinge, exponential,
-// truncated quadratic and logistic (−2m). The penalties are an ℓ₁ and a ridge penalty.
+// marginResidual returns the violation of the optimality conditions for four losses with penalties.
+// The entries of smooth weight the exponential, the truncated quadratic and the logistic loss. The
+// multipliers of the elbow are fitted by least squares.
 func marginResidual(d learn.Data, theta []float64, hinge float64, smooth [3]float64, l1, l2 float64) float64 {
 	rows, n := d.X.Dims()
 	var elbow, free []int
@@ -169,8 +168,7 @@ func TestSVMGolden(t *testing.T) {
 	}
 }
 
-// The quadratic program of supplement A has the variables θ⁺, θ⁻ and t. It has the same solution
-// and the same derivatives as the learner.
+// An SVM has the solution and derivatives of the quadratic program of supplement A.
 func TestSVMAsQP(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for seed, hyper := range [][]float64{{.02, .3}, {.05, .05}, {.01, 1}, {.1, .2}} {
@@ -230,22 +228,21 @@ func TestSVMAsQP(t *testing.T) {
 	}
 }
 
-// The test compares solutions of a problem with one feature with solutions computed by hand. The
-// margins at θ = 1 are 1 and 2. The slope of the loss jumps at θ = 1/2, so that θ remains 1/2 for a
-// range of penalties.
+// An SVM with one feature equals the solution by hand. θ stays 1/2 for a range of penalties because
+// the slope of the loss jumps there.
 func TestSVMByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
 	for _, c := range []struct{ l1, l2, theta, d1, d2 float64 }{
-		// Both violate: λ2θ + λ1 = (1+2)/2.
+		// Both rows violate the margin, so λ2θ + λ1 = (1+2)/2.
 		{0, 4, .375, -.25, -.375 / 4},
 		{.5, 4, .25, -.25, -.25 / 4},
-		// The second row is on the elbow and θ = 1/2 if 0 < λ2/2 + λ1 − 1/2 < 1.
+		// The second row is on the elbow, because 0 < λ2/2 + λ1 − 1/2 < 1.
 		{.25, 1, .5, 0, 0},
-		// The second beyond the margin: λ2θ + λ1 = 1/2.
+		// The second row is beyond the margin, so λ2θ + λ1 = 1/2.
 		{0, .75, 2. / 3, -1 / .75, -2. / 3 / .75},
-		// The first on the elbow.
+		// The first row is on the elbow.
 		{.1, .1, 1, 0, 0},
-		// ℓ₁ wins.
+		// The ℓ₁ penalty holds θ at 0.
 		{2, 1, 0, 0, 0},
 	} {
 		var l SVM
@@ -256,8 +253,7 @@ func TestSVMByHand(t *testing.T) {
 	}
 }
 
-// If three rows meet in a point of the plane, their multipliers are not unique. A JVP returns an
-// error if X moves, and is one-sided along the penalties.
+// If multipliers are not unique, JVP is one-sided along the penalties and returns an error along X.
 func TestSVMWithoutUniqueMultipliers(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, -1, .5, .5}), Y: []float64{1, -1, 1}}
 	var l, probe SVM
@@ -294,8 +290,7 @@ func TestMarginVerdicts(t *testing.T) {
 	v(t, "lambda = 0", new(LearnedLoss), data(1, 2, -1, 1), qpdiff.ErrDomain, "", 0, 1, .5, 0, 0)
 }
 
-// svmGap returns the duality gap of the multipliers that the solver found. For comparison, the
-// objective at θ = 0 is 1.
+// svmGap returns the duality gap of the fit; the objective at θ = 0 is 1.
 func svmGap(l *SVM, d learn.Data, theta []float64) float64 {
 	p := &l.p
 	primal, dual := p.objective(p.theta, p.m), 0.0
@@ -320,9 +315,7 @@ func svmGap(l *SVM, d learn.Data, theta []float64) float64 {
 	return primal - dual
 }
 
-// A solution is optimal if its duality gap is zero, whether it is degenerate or not. For a learned
-// loss it is optimal if the smallest subgradient, computed with the solver's multipliers, is 0. On
-// a path of hyperparameters the solver starts warm.
+// Along paths of hyperparameters and data, warm fits are optimal and equal cold fits.
 func TestMarginLearnersOptimalOnPaths(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := casetest.DrawClasses(t)
@@ -370,7 +363,7 @@ func TestMarginLearnersOptimalOnPaths(t *testing.T) {
 	})
 }
 
-// subgradients returns the gradient of a learned loss, with the multipliers on the elbow.
+// subgradients returns the gradient of the objective, including the multipliers of the elbow.
 func (p *marginSolver) subgradients() []float64 {
 	p.gradient(&p.marginProblem, p.grad, p.theta, p.m)
 	g := slices.Clone(p.grad)
@@ -384,8 +377,7 @@ func (p *marginSolver) subgradients() []float64 {
 	return g
 }
 
-// The normals of two rows are equal on the support at one λ but not at the next. When the support
-// shrinks, the elbow loses one of the rows.
+// A warm fit is optimal even if the normals of two elbow rows become equal on the new support.
 func TestSVMElbowThatLosesARow(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 4, []float64{0, 0, 1, 2, 0, 1, -1, -2}), Y: []float64{1, -1}}
 	var l SVM
@@ -399,9 +391,8 @@ func TestSVMElbowThatLosesARow(t *testing.T) {
 	}
 }
 
-// If dθ is a combination of the rows of the elbow, the elbow determines dθᵀθ. The derivatives in
-// the hyperparameters are then exactly 0, in all units. If dθ is not such a combination, they are
-// not 0.
+// In any units, a VJP in the hyperparameters is exactly 0 if and only if dtheta is a combination of
+// elbow rows.
 func TestElbowHoldsCombinations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	held := 0

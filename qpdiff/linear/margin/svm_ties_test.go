@@ -10,8 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// With Generalised, each weakly active row counts as inactive by itself, even if it is equal to
-// another row. The derivative therefore holds for all changes of the data, and there are no ties.
+// A generalised VJP ties no weakly active rows, because each weakly active row counts as inactive.
 func TestNoTiesOfWeaklyActiveRows(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{2, 0, -1, 0, 2, 0}), Y: []float64{1, -1, 1}}
 	l, w := SVM{Generalised: true}, new(qpdiff.Workspace)
