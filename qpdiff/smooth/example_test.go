@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The objective is Poisson regression on one feature, Σ(exp(θx) − yθx) + λ/2·θ². Three products
-// with its derivatives make it a learner.
+// Three products with derivatives turn Poisson regression on one feature into a learner. The
+// objective is Σ(exp(θx) − yθx) + λ/2·θ².
 func ExampleLearner() {
 	poisson := smooth.Objective{
 		NumHyper: 1,
@@ -40,8 +40,8 @@ func ExampleLearner() {
 	// Output: θ [0.8615], dθ/dλ [-0.0341]
 }
 
-// ridge is the objective 1/2·Σ(θx − y)² + λ/2·θ² on one feature, with all derivatives.
-var ridge = smooth.Objective{
+// ridgeObjective is 1/2·Σ(θx − y)² + λ/2·θ² on one feature, with all derivatives.
+var ridgeObjective = smooth.Objective{
 	NumHyper: 1,
 	Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
 		g[0] = hyper[0] * theta[0]
@@ -70,10 +70,9 @@ var ridge = smooth.Objective{
 	},
 }
 
-// The example computes derivatives in the hyperparameter, the features and the labels from three
-// products.
+// The three products of an Objective give the derivatives in λ and in the labels.
 func ExampleObjective() {
-	l := smooth.Learner{Objective: ridge}
+	l := smooth.Learner{Objective: ridgeObjective}
 	theta, g := make([]float64, 1), learn.Grad{Hyper: make([]float64, 1), Y: make([]float64, 3)}
 	l.Load(learn.Data{X: mat.NewDense(3, 1, []float64{0, 1, 2}), Y: []float64{1, 2, 6}})
 	l.Fit(theta, []float64{2})

@@ -22,7 +22,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// gradientResidual returns the size of ∇F, relative to the size of the terms whose sum is ∇F.
+// gradientResidual returns the largest entry of ∇F, relative to the sum of the entry's absolute
+// terms.
 func gradientResidual(loss func(p, y float64) (d1, d2, dy float64)) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		worst := 0.0
@@ -60,8 +61,7 @@ func TestSmoothLearnerContract(t *testing.T) {
 	}
 }
 
-// If the objective is ridge regression, a Learner gives the same results as an elastic net with λ1
-// = 0.
+// For the objective of ridge regression, a Learner equals an elastic net at λ1 = 0.
 func TestSmoothLearnerIsRidge(t *testing.T) {
 	d := casetest.RandomData(4, 30, 6, false)
 	v := numtest.Normals(rand.New(rand.NewPCG(1, 2)), 6)
@@ -84,7 +84,7 @@ func TestSmoothLearnerIsRidge(t *testing.T) {
 	numtest.NearAll(t, "y", g.Y, wantGrad.Y, 1e-13, 0)
 }
 
-// A start from which Newton's method overshoots into overflow.
+// A fit succeeds even if a Newton step overshoots into overflow.
 func TestSmoothLearnerIsCutBack(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, -3}), Y: []float64{1e5, 1e8, 0}}
 	l := smooth.Learner{Objective: casetest.LinearModel(casetest.Poisson)}
@@ -141,8 +141,8 @@ func TestSmoothLearnerOptimal(t *testing.T) {
 	})
 }
 
-// rescaled returns the objective F(φ) = factor·o(θ) with θ_j = unit[j]·φ_j.
-func rescaled(o smooth.Objective, factor float64, unit []float64) smooth.Objective {
+// rescaleObjective returns the objective F(φ) = factor·o(θ) for θ_j = unit[j]·φ_j.
+func rescaleObjective(o smooth.Objective, factor float64, unit []float64) smooth.Objective {
 	times := func(dst, src []float64, factor float64) {
 		for j, v := range src {
 			dst[j] = factor * v * unit[j]
@@ -164,7 +164,7 @@ func rescaled(o smooth.Objective, factor float64, unit []float64) smooth.Objecti
 	return s
 }
 
-// The units of F and of its parameters change no step, even if θ is 0 up to rounding.
+// Powers of two as units of the objective or the parameters do not change θ.
 func TestSmoothLearnerUnits(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(31, 1))
@@ -203,7 +203,7 @@ func TestSmoothLearnerUnits(t *testing.T) {
 			} else {
 				unit[k/4] = [...]float64{0x1p-60, 0x1p-20, 0x1p20, 0x1p60}[k%4]
 			}
-			l := smooth.Learner{Objective: rescaled(casetest.LinearModel(loss), f, unit)}
+			l := smooth.Learner{Objective: rescaleObjective(casetest.LinearModel(loss), f, unit)}
 			theta := make([]float64, n)
 			if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.Fit(theta, hyper)); err != nil {
 				t.Fatalf("trial %d, F times %g, units %v: %v", trial, f, unit, err)
@@ -220,8 +220,8 @@ func TestSmoothLearnerUnits(t *testing.T) {
 	}
 }
 
-// Each pivot of the Hessian is above rounding, but the condition number of the Hessian is too
-// large.
+// Fit returns ErrIllPosed for a large condition number, even if each pivot of the Hessian is above
+// rounding.
 func TestSmoothLearnerCondition(t *testing.T) {
 	for _, c := range []struct {
 		power   float64
@@ -241,9 +241,8 @@ func TestSmoothLearnerCondition(t *testing.T) {
 	}
 }
 
-// The loss is flat far from its minimum, the features are nearly dependent, and there is almost no
-// penalty. A whole step ends far beyond the minimum. The Hessian is small at both ends of the step,
-// and the gradients at both ends are equally large.
+// A fit of a flat loss reaches its minimum or returns ErrIllPosed, although whole steps overshoot
+// the minimum.
 func TestSmoothLearnerFlatLoss(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -270,7 +269,7 @@ func TestSmoothLearnerFlatLoss(t *testing.T) {
 	}
 }
 
-// The product of the Hessian with θ overflows. Even so, the first step is not the last.
+// A fit continues after its first step if the product of the Hessian with θ overflows.
 func TestSmoothLearnerHessianNearOverflow(t *testing.T) {
 	const weight = 4.6e305 // of θ⁴/4: at θ = 5.1 the gradient is 6e307, and Hθ overflows
 	o := smooth.Objective{NumHyper: 1,
@@ -285,14 +284,13 @@ func TestSmoothLearnerHessianNearOverflow(t *testing.T) {
 	l := smooth.Learner{Objective: o}
 	theta := make([]float64, 1)
 	numtest.OK(t, l.Load(learn.Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{5.1}}), l.Fit(theta, []float64{0}))
-	// Each step only reduces θ to ⅔ of its value, so the allowed number of steps does not suffice.
+	// The step limit does not suffice because each step only reduces θ to ⅔ of its value.
 	if err := l.Fit(theta, []float64{weight}); !errors.Is(err, qpdiff.ErrIterationLimit) {
 		t.Errorf("θ = %v, error %v", theta, err)
 	}
 }
 
-// A gradient counts as rounding if its jumps are large enough and the change of the Hessian is
-// small enough. Both conditions are tested at a third and at three times their tolerance.
+// A gradient counts as rounding only if it jumps enough and the Hessian changes little enough.
 func TestSmoothLearnerNoise(t *testing.T) {
 	for _, c := range []struct {
 		jumps      int // on the way from θ = 0 to −1, which is the whole first step

@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The objective is your own: ½(θ − y)² + ½λθ². The example computes the derivative of its minimiser
-// in λ.
+// The example differentiates the minimiser of ½(θ − y)² + ½λθ² in λ.
 func Example() {
 	l := smooth.Learner{Objective: smooth.Objective{
 		NumHyper: 1,
