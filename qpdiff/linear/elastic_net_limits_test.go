@@ -388,8 +388,8 @@ func TestElasticNetConditionByRows(t *testing.T) {
 	}
 }
 
-// ElasticNet stores at most pastFits fits of the same data and starts from the one of lowest
-// objective.
+// A fit starts from the stored fit of lowest objective. At most pastFits fits are stored, all of
+// the same data.
 func TestPastFits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(37, 1))
 	const rows, n = 20, 300

@@ -21,7 +21,8 @@ import (
 func TestElasticNetGeneralisedRightOrRefused(t *testing.T) {
 	serial.Test(t)
 	const tol, h = 1e-3, 1e-20
-	// These trials are the hardest of 30,000, because tiny rounding errors hide whether a kink exists.
+	// The first four trials are the hardest of 30,000, because tiny rounding errors hide whether a
+	// kink exists.
 	trials := []int{15387, 14128, 20675, 27404}
 	for trial := range numtest.Long(4000) {
 		trials = append(trials, trial)

@@ -255,7 +255,8 @@ func TestHuberLineSearch(t *testing.T) {
 	}
 }
 
-// At kinks, Huber has the same derivatives with an unknown for each row as with its Hessian.
+// At kinks, a Huber regression has the same derivatives from a system in the rows as from its
+// Hessian.
 func TestHuberKinksByRows(t *testing.T) {
 	for seed := range uint64(20) {
 		const rows, n = 9, 14

@@ -67,7 +67,7 @@ func TestLogisticSingularLate(t *testing.T) {
 	}
 }
 
-// Products return an error only if they overflow.
+// Derivatives return an error only if they overflow.
 func TestLogisticOverflow(t *testing.T) {
 	d := casetest.RandomData(1, 10, 2, true)
 	var l Logistic
@@ -79,7 +79,7 @@ func TestLogisticOverflow(t *testing.T) {
 			t.Errorf("%s: error %v, product %v", what, err, g)
 		}
 	}
-	// Only the derivative in C can overflow here, and X cannot.
+	// Here, the derivative in C can overflow, and the derivative in X cannot.
 	flat := learn.Data{X: mat.NewDense(10, 2, nil), Y: make([]float64, 10)}
 	for i := range flat.Y {
 		flat.Dense().SetRow(i, []float64{.4, .4})

@@ -52,7 +52,7 @@ func TestLogisticWithout(t *testing.T) {
 		c := math.Pow(10, rapid.Float64Range(-3, 3).Draw(t, "log C"))
 		hyper := []float64{c}
 		numtest.OK(t, full.Load(d))
-		// Not fitted, fitted elsewhere, fitted.
+		// The full learner has no fit, a fit at another C, or a fit at the same C.
 		if state := rapid.IntRange(0, 3).Draw(t, "state of full"); state > 0 {
 			numtest.OK(t, full.Fit(tf, []float64{c * []float64{2, 1, 1}[state-1]}))
 		}
@@ -64,7 +64,8 @@ func TestLogisticWithout(t *testing.T) {
 			want.Y[r] = gb.Y[i]
 		}
 		const tol = 1e-11
-		// The tolerance in C is relative to the terms of the scalar product, because they may cancel.
+		// The tolerance in C is relative to the terms of the scalar product, because the terms may
+		// cancel.
 		slope, terms := make([]float64, dim), 0.
 		numtest.OK(t, b.JVP(nil, slope, &learn.Grad{Hyper: []float64{1}}))
 		for i, s := range slope {

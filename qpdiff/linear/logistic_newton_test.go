@@ -112,7 +112,7 @@ func TestLogisticLineSearch(t *testing.T) {
 	}
 }
 
-// A fit whose start makes Newton's method slow starts again at θ = 0.
+// A fit starts again at θ = 0 if Newton's method is slow from its start.
 func TestLogisticGivesUpASlowStart(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(5, 9))
@@ -176,7 +176,7 @@ func TestLogisticSingular(t *testing.T) {
 		switch {
 		case err == nil:
 			answered++
-			// If a Hessian is accepted, eps·cond is below 1/complementarityTol.
+			// An accepted Hessian has eps·cond below 1/dense.ComplementarityTol.
 			if e := numtest.RelErr(got, null); !(e <= 4./dense.ComplementarityTol) {
 				t.Fatalf("C = %g: H⁻¹ is off by %.3g on the null space", l.c, e)
 			}

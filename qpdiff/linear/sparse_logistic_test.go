@@ -179,7 +179,8 @@ func TestSparseLogisticInterceptIsAFreeFeature(t *testing.T) {
 	}
 }
 
-// If x = 1 in all rows and λ2 = 0, θ is the logit of the share of label 1, moved by λ1 towards ½.
+// If x = 1 in all rows and λ2 = 0, θ is the logit of q, and λ1 moves q from the share of label 1
+// towards ½.
 func TestSparseLogisticByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(5, 1, []float64{1, 1, 1, 1, 1}), Y: []float64{1, 1, -1, 1, 1}}
 	logit := func(q float64) float64 { return math.Log(q / (1 - q)) }

@@ -48,7 +48,7 @@ func drawClasses(rng *rand.Rand, x *mat.Dense) (y, hyper []float64) {
 	return y, []float64{.01 + rng.Float64()}
 }
 
-// sparseContract runs learntest.Views with a factor, with both methods, and with conjugate
+// sparseContract runs learntest.Views with factorisation, with both methods, and with conjugate
 // gradients.
 func sparseContract(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, *mat.Dense) (y, hyper []float64)) {
 	for _, most := range []int{1000, 15, 0} { // 15: penalties decide above 5
@@ -115,8 +115,8 @@ func TestSparseDerivativeEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// A fit by a factor after a fit by conjugate gradients, or the reverse, has the solution of a new
-// learner.
+// A fit by factorisation after a fit by conjugate gradients, or the reverse, has the solution of a
+// new learner.
 func TestSparseChangesWay(t *testing.T) {
 	serial.Test(t)
 	defer ways.SetSparseFeatures(ways.SetSparseFeatures(100))
@@ -151,7 +151,7 @@ func TestSparseChangesWay(t *testing.T) {
 	}
 }
 
-// A lasso on dependent categorical columns has the same solution by a factor as by conjugate
+// A lasso on dependent categorical columns has the same solution by factorisation as by conjugate
 // gradients.
 func TestDependentSparseColumns(t *testing.T) {
 	serial.Test(t)

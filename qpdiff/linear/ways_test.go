@@ -81,7 +81,8 @@ func TestElasticNetWays(t *testing.T) {
 	}
 }
 
-// Huber and logistic regressions give the same results with either method for their systems.
+// Huber and logistic regressions give the same results with the method for few features as with the
+// method for many.
 func TestSmoothWays(t *testing.T) {
 	serial.Test(t)
 	for _, c := range []struct {

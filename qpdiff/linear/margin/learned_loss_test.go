@@ -100,7 +100,7 @@ func TestLearnedLossAlone(t *testing.T) {
 		twice[j] /= 2
 	}
 	numtest.NearAll(t, "logistic", fit(new(LearnedLoss), 0, 0, 0, 1, .1), twice, 1e-13, 0)
-	// At a large λ, the truncated quadratic loss is least squares because all margins are below 1.
+	// At a large λ, the truncated quadratic loss equals least squares because all margins are below 1.
 	want := fit(new(linear.ElasticNet), 0, 50)
 	numtest.NearAll(t, "quadratic", fit(new(LearnedLoss), 0, 0, .5, 0, 50), want, 1e-13, 0)
 }

@@ -15,8 +15,8 @@ import (
 	"cvgm/qpdiff/learntest/serial"
 )
 
-// After rows and coordinates enter and leave, the updated factor R·Q equals the matrix of the
-// elbow's normals.
+// After rows and coordinates enter and leave a face, the updated factor R·Q equals the matrix of
+// the elbow's normals.
 func TestUpdatedFactor(t *testing.T) {
 	serial.Test(t)
 	const rows, n, tol = 300, 100, 1e-13

@@ -27,8 +27,8 @@ func svmResidual(d learn.Data, theta, hyper []float64) float64 {
 }
 
 // marginResidual returns the violation of the optimality conditions for four losses with penalties.
-// The entries of smooth weight the exponential, the truncated quadratic and the logistic loss. The
-// multipliers of the elbow are fitted by least squares.
+// The weights of the exponential, truncated quadratic and logistic losses are smooth[0], smooth[1]
+// and smooth[2]. Least squares give the multipliers of the elbow.
 func marginResidual(d learn.Data, theta []float64, hinge float64, smooth [3]float64, l1, l2 float64) float64 {
 	rows, n := d.X.Dims()
 	var elbow, free []int
@@ -391,8 +391,8 @@ func TestSVMElbowThatLosesARow(t *testing.T) {
 	}
 }
 
-// In any units, a VJP in the hyperparameters is exactly 0 if and only if dtheta is a combination of
-// elbow rows.
+// A VJP in the hyperparameters is exactly 0 if and only if dtheta is a linear combination of elbow
+// rows.
 func TestElbowHoldsCombinations(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 1))
 	held := 0
