@@ -21,8 +21,8 @@ func (r *report) Helper()               {}
 func (r *report) Errorf(string, ...any) { *r++ }
 func (r *report) Fatalf(string, ...any) { *r++ }
 
-// The slope of a loss of your own is compared with difference quotients at pairs of predictions and
-// labels. The slope with the factor 3 is wrong at each pair.
+// Loss compares a loss's slope with difference quotients. It reports each of the six pairs of
+// prediction and label for the quartic with a wrong factor.
 func Example() {
 	for _, loss := range []quartic{4, 3} {
 		var failures report

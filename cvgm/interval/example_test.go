@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The example predicts intervals with two models. Each model has its errors on rows on which it was
-// not trained. The errors grow with the prediction, and so do the intervals.
+// New builds intervals from the models of two folds and their errors on rows outside their training
+// sets.
 func ExampleNew() {
 	line := func(slope float64) *cvgm.Model {
 		return &cvgm.Model{Theta: []float64{slope}, Mean: []float64{0}, Std: []float64{1}}

@@ -24,9 +24,9 @@ func constant(c float64) *cvgm.Model {
 
 var oneRow = mat.NewDense(1, 1, []float64{3})
 
-// The intervals of nine rows are computed by hand. An end of an interval is one of nine numbers:
-// the prediction of a row's fold plus or minus the score times the spread. At the level .9 it is
-// the outermost of them, and at the level .5 the fifth.
+// Predict returns the intervals computed by hand for nine rows. The ends of an interval are order
+// statistics of nine numbers, one for each row: the prediction of the row's fold plus or minus the
+// score times the spread.
 func TestPredictByHand(t *testing.T) {
 	folds := []Fold{
 		{constant(10), Spread{}, []float64{4, 0, 2}, []float64{1, 1, 1}},
@@ -40,8 +40,8 @@ func TestPredictByHand(t *testing.T) {
 			}
 		}
 		p := casetest.Must(New(folds, 9))(t)
-		// For the upper end, the numbers of the three folds are 10, 12, 14; 13, 15; and 11, 11.5,
-		// 13, 17. For the lower end, they are 10, 8, 6; 11, 9; and 11, 10.5, 9, 5.
+		// The numbers of the upper ends are 10, 12, 14; 13, 15; and 11, 11.5, 13, 17, by fold. The
+		// numbers of the lower ends are 10, 8, 6; 11, 9; and 11, 10.5, 9, 5.
 		for _, test := range []struct{ level, low, high float64 }{{.9, 5, 17}, {.8, 6, 15}, {.5, 9, 13}, {.6, 9, 13}, {.7, 8, 14}} {
 			low, high, err := p.Predict(oneRow, test.level)
 			if err != nil || low[0] != test.low || high[0] != test.high {
@@ -61,8 +61,7 @@ func TestPredictByHand(t *testing.T) {
 	}
 }
 
-// For random data, Predict returns the intervals of the definition. The test computes them from one
-// list of the values of all folds.
+// Predict returns the quantiles of one list of the values of all folds, which define the interval.
 func TestPredictIsTheDefinition(t *testing.T) {
 	src := synth.NewStream(1, "intervals")
 	for range 200 {
@@ -166,8 +165,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// If errors grow with the prediction, the spread grows with them, in any unit. If errors do not
-// depend on the prediction, the spread is one number.
+// FitSpread estimates the mean absolute error as a function of the prediction.
 func TestFitSpread(t *testing.T) {
 	const n = 2000
 	src := synth.NewStream(2, "spread")
@@ -224,9 +222,8 @@ func TestFitSpread(t *testing.T) {
 	}
 }
 
-// A spread that is fitted to 50 to 100 rows has almost no bias at low, middle and high predictions.
-// The errors grow with the prediction, fall, are constant, or are small in the middle. A spread
-// that was shrunk towards one constant would have a bias of a half.
+// FitSpread has almost no bias with 50 to 100 rows. Shrinkage towards a constant would cause a bias
+// of a half.
 func TestSpreadsOfFewRowsHaveNoBias(t *testing.T) {
 	const sets, most = 100, .2 // the logarithm of the ratio to the true size
 	for name, size := range map[string]func(p float64) float64{
@@ -257,8 +254,8 @@ func TestSpreadsOfFewRowsHaveNoBias(t *testing.T) {
 	}
 }
 
-// At the trend, the derivatives of the minimised function are 0, even if one error is much larger
-// than the others. Beyond the distance maxWidth from the mean prediction, the trend is constant.
+// fitTrend finds a stationary point of its objective, even if one error is much larger than the
+// others. The trend is constant beyond the distance maxWidth from the mean prediction.
 func TestTrendIsTheMinimum(t *testing.T) {
 	const n = 60
 	src := synth.NewStream(4, "trend")

@@ -11,8 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The example tunes a model of a line with noise of standard deviation 1. It predicts intervals that
-// contain four of five new labels.
+// The example predicts intervals that contain a new label with a probability of about .8.
 func Example() {
 	random := synth.NewStream(1, "example intervals")
 	d := learn.Data{X: mat.NewDense(60, 1, nil), Y: make([]float64, 60)}

@@ -45,8 +45,8 @@ func remainders(columns [][]float64, b *portable.GaussianBasis) []float64 {
 	return all
 }
 
-// Each point is the row with the largest remainder. If Choose stops before the bound, all
-// remainders are at most Tol. The basis has a finite factor.
+// Choose adds the row with the largest remainder until it reaches its bound or all remainders are
+// at most Tol.
 func TestEachPointHasTheLargestRemainder(t *testing.T) {
 	const rounding = 1e-12
 	for d := 1; d <= 3; d++ {
@@ -67,7 +67,7 @@ func TestEachPointHasTheLargestRemainder(t *testing.T) {
 	}
 }
 
-// Rows of a grid have equal remainders. The choice does not depend on their order.
+// Choose returns the same points for every order of the rows of a grid, whose remainders tie.
 func TestOrderOfRowsOfAGrid(t *testing.T) {
 	var columns [2][]float64
 	for i := range 7 {
@@ -92,8 +92,8 @@ func TestOrderOfRowsOfAGrid(t *testing.T) {
 	}
 }
 
-// Neither the means and deviations nor the points depend on the order of rows, also if the zero of a
-// column is far away, so that sums in another order have other rounding errors.
+// Deviation and Choose do not depend on the order of the rows, even if sums over large values round
+// differently.
 func TestOrderOfRowsFarFromZero(t *testing.T) {
 	var columns [2][]float64
 	for i := range 8 {
@@ -115,8 +115,7 @@ func TestOrderOfRowsFarFromZero(t *testing.T) {
 	}
 }
 
-// The mean of a column that is constant up to rounding is one of its numbers, also if the first one is
-// missing.
+// The mean of a column that is constant up to rounding is one of the column's values.
 func TestMeanOfAConstantColumn(t *testing.T) {
 	for _, values := range [][]float64{{math.NaN(), 1, 1 + 4e-16, 1}, {3, math.NaN(), 3}} {
 		if mean, d := Deviation(values); !slices.Contains(values, mean) || d != 0 {

@@ -10,11 +10,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// leastSquares finds the same solution of smallest norm as a singular value decomposition, for tall
-// and wide matrices and for dependent columns.
+// leastSquares returns the solution of smallest norm, as a singular value decomposition does.
 func TestLeastSquaresHasTheSmallestNorm(t *testing.T) {
-	// tol bounds the difference of the solutions by two backward stable methods. The difference is
-	// about 2⁻⁵² times the condition number, which is below 1e4 here.
+	// tol bounds the difference between two backward stable solutions. This difference is about
+	// 2⁻⁵² times the condition number, which is below 1e4 here.
 	const tol = 1e-11
 	src := synth.NewStream(1, "least squares")
 	for _, shape := range [][2]int{{1, 1}, {1, 4}, {30, 8}, {8, 30}, {12, 12}, {60, 40}} {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// exactExp returns e to the power x with 200 bits. It uses the series at x/2²⁰.
+// exactExp returns e to the power x with a precision of 200 bits.
 func exactExp(x float64) *big.Float {
 	const halvings = 20
 	r := new(big.Float).SetPrec(300).SetFloat64(x)
@@ -24,8 +24,8 @@ func exactExp(x float64) *big.Float {
 	return sum
 }
 
-// expTol bounds the error of Exp in units in the last place, if no bits are lost to underflow. The
-// rounding to the nearest number causes an error of .5 of these units.
+// expTol bounds the error of Exp in units in the last place if underflow loses no bits. Correct
+// rounding has errors of up to .5.
 const expTol = .9
 
 func TestExp(t *testing.T) {

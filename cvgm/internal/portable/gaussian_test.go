@@ -21,9 +21,8 @@ func product(a, b []float64) (sum float64) {
 	return sum
 }
 
-// The inner product of the features of two rows is their kernel if one of them is a point. For other
-// rows, the kernel minus the inner product is a positive semi-definite function, so the square of a
-// row is at most 1.
+// The inner product of two rows' features equals their kernel if one row is a point of the basis.
+// The squared length of a row's features is at most 1.
 func TestInnerProductsAreKernels(t *testing.T) {
 	const tol = 1e-9 // of systems with conditions of up to 1e6
 	rng := rand.New(rand.NewPCG(3, 9))
@@ -62,8 +61,7 @@ func TestInnerProductsAreKernels(t *testing.T) {
 	}
 }
 
-// A kernel does not depend on the unit of a column, even if differences or quotients overflow. Rows
-// far apart have the kernel 0.
+// Kernel stays exact if the difference of two values or its quotient overflows.
 func TestKernelsDoNotOverflow(t *testing.T) {
 	const big = math.MaxFloat64
 	for _, c := range []struct{ deviation, length, x, z, want float64 }{

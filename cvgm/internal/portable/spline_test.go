@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// rounding bounds the errors of values and of sums of a few of them, in units of the largest B-spline.
+// rounding bounds the rounding error of a value of a B-spline, relative to the largest value.
 const rounding = 1e-14
 
 // splines sets dst to the values of all B-splines.
@@ -17,8 +17,8 @@ func splines(dst []float64, low, high, x float64) {
 	copy(dst[first:], near[:])
 }
 
-// bSpline computes a B-spline by the recursion of Cox and de Boor. The knots are the whole numbers
-// from k on.
+// bSpline computes the B-spline number k with the knots k, k+1, … by the recursion of Cox and de
+// Boor.
 func bSpline(k, degree int, s float64) float64 {
 	if degree == 0 {
 		if s >= float64(k) && s < float64(k+1) {
@@ -45,8 +45,7 @@ func TestValuesFollowFromTheRecursion(t *testing.T) {
 	}
 }
 
-// Beyond the range, the functions are equal to their tangents at the ends. Values and slopes agree
-// at the ends.
+// Beyond the range, each B-spline continues along its tangent at the end of the range.
 func TestValuesBeyondTheRangeAreOnTheTangent(t *testing.T) {
 	const low, high, h = 10., 30., 1e-5
 	const slopeTol = 1e-4 // of one-sided differences of a cubic over h

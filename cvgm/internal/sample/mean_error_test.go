@@ -12,8 +12,7 @@ func TestMeanError(t *testing.T) {
 	}{
 		// The deviations −2, −1, 0, 3 have the sum of squares 14.
 		"equal shares": {[]float64{1, 2, 3, 6}, []float64{.25, .25, .25, .25}, math.Sqrt(14. / 3 / 4), 3},
-		// The mean is 1. Without the first value it is 4, and without the second 0. So the variance
-		// is (9+1)/2.
+		// The jackknife's variance is (9+1)/2, because the mean is 1, and 4 or 0 without one value.
 		"uneven shares": {[]float64{0, 4}, []float64{.75, .25}, math.Sqrt(5), 1},
 		// Rounding has increased two shares of ½.
 		"two halves":   {[]float64{0, 4}, []float64{.5 + 0x1p-53, .5 + 0x1p-53}, 2, 1},
@@ -41,9 +40,8 @@ func TestMeanError(t *testing.T) {
 	}
 }
 
-// If the units count as fewer than leastUnits units of equal weight, the standard error is
-// infinite. Otherwise it is the jackknife, which the test computes directly: one unit has the value
-// 0, and all others have the value 1.
+// MeanError returns an infinite standard error if the weights count as fewer than leastUnits equal
+// units.
 func TestMeanErrorOfADominantShare(t *testing.T) {
 	const n = 5
 	share := (1 + math.Sqrt(1-n*(1-(n-1)/leastUnits))) / n // its units count as leastUnits

@@ -8,12 +8,11 @@ import (
 	"cvgm/synth"
 )
 
-// triangleEps bounds the difference between a sum of squares over the rows and the same sum from
-// the triangle, relative to the squared size of the terms. It allows some rounding errors for each
-// of up to 300 rows.
+// triangleEps bounds the relative error of a sum of squares from the triangle. It allows a few
+// rounding errors for each of up to 300 rows.
 const triangleEps = 300 * 0x1p-52
 
-// byRows returns the mean squared error and its derivatives, and bounds of the sizes of their
+// byRows computes the mean squared error and its slopes from the rows, and the sizes of the summed
 // terms.
 func byRows(x []float64, m int, y []float64, intercept float64, weights Weights, theta []float64) (loss, size float64, slopes, sizes []float64) {
 	slopes, sizes = make([]float64, m), make([]float64, m)
@@ -43,8 +42,7 @@ func byRows(x []float64, m int, y []float64, intercept float64, weights Weights,
 	return loss, size, slopes, sizes
 }
 
-// TestTriangleHasTheSumsOfItsRows draws tables with random shapes, units, weights and linear
-// dependences. The residuals of some tables are zero up to rounding.
+// The triangle gives the same mean squared error and slopes as the rows, up to rounding.
 func TestTriangleHasTheSumsOfItsRows(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := synth.NewStream(seed, "triangle")

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The penalty of θ is the sum of squared second differences of the B-splines' weights. The features
-// give the values of the function with these weights, whose sum is 0.
+// Penalty returns the matrix of the sum of squared second differences of the B-splines' weights.
+// The features of the portable model have the same coefficients.
 func TestPenaltyGoesWithFeatures(t *testing.T) {
 	const count = 7
 	s := Penalty(count)
