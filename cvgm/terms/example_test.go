@@ -14,8 +14,7 @@ import (
 	"cvgm/synth"
 )
 
-// sites returns a CSV in which yield depends on three terms: on a smooth function of rain, on a
-// linear function of many soil values, and on an effect of the site.
+// sites returns a CSV whose target, yield, depends on the rain, the soil and the site.
 func sites() string {
 	src := synth.NewStream(5, "sites")
 	var b strings.Builder
@@ -29,8 +28,7 @@ func sites() string {
 	return b.String()
 }
 
-// The example is a generalised additive model. The model has a smooth function of rain, and linear
-// functions of two more columns.
+// Additive models the yield as a smooth function of rain plus a linear function of two columns.
 func ExampleAdditive() {
 	t, err := table.ReadCSV(strings.NewReader(sites()), "yield")
 	if err != nil {
@@ -55,8 +53,7 @@ func ExampleAdditive() {
 	// 1.4 <nil>
 }
 
-// The example is banded ridge regression. There are two groups of columns, and each group has its
-// own penalty.
+// Banded ridge regression has a separate penalty for each group of columns.
 func ExampleBand() {
 	t, err := table.ReadCSV(strings.NewReader(sites()), "yield")
 	if err != nil {
@@ -82,8 +79,8 @@ func ExampleBand() {
 	// rest: 0.0 of 2 degrees of freedom
 }
 
-// The example is multiple kernel ridge regression. The yield is the sum of a joint function of acid
-// and clay and of a function of rain. Each function has its own penalty.
+// Multiple kernel ridge regression adds a function of acid and clay and a function of rain. Each
+// function has its own penalty.
 func ExampleKernel() {
 	src := synth.NewStream(8, "fields")
 	var b strings.Builder
@@ -140,8 +137,8 @@ func ExampleGroups() {
 	// a new one: 0.5 <nil>
 }
 
-// The example changes the settings of a term. The term has more splines, over a range that an
-// outlier does not widen.
+// The settings of a term raise the number of splines and fix their range, which an outlier would
+// otherwise widen.
 func ExampleTerm() {
 	rain := terms.Smooth("rain")
 	rain.Bases, rain.Low, rain.High = 20, 400, 1000

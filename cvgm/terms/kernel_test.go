@@ -19,10 +19,9 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// drawJoint returns a table of n rows with the columns a, b, c, d and y. The target is a number, a
-// class or a count. It depends on a joint function of a and b, and on another one of c and d. The
-// columns have the given units. drawJoint also returns the values of the columns in their own units.
-func drawJoint(t *testing.T, n int, loss penalised.Loss, of units) (tbl *table.Table, columns [4][]float64) {
+// drawJoint returns a table whose target depends on a joint function of a and b and a joint
+// function of c and d. The slices hold the four columns before the change of units.
+func drawJoint(t *testing.T, n int, loss penalised.Loss, of unitChange) (tbl *table.Table, columns [4][]float64) {
 	t.Helper()
 	src := synth.NewStream(12, "joint")
 	y := make([]string, n)
@@ -43,10 +42,10 @@ func drawJoint(t *testing.T, n int, loss penalised.Loss, of units) (tbl *table.T
 			y[i] = fmt.Sprint(f + .3*src.NormFloat64())
 		}
 	}
-	return casetest.Must(table.ReadCSV(strings.NewReader(texts("a,b,c,d,y", written[0], written[1], written[2], written[3], y)), "y"))(t), columns
+	return casetest.Must(table.ReadCSV(strings.NewReader(csvText("a,b,c,d,y", written[0], written[1], written[2], written[3], y)), "y"))(t), columns
 }
 
-// gaussian computes the kernel matrix of the rows by definition, from the columns of the data.
+// gaussian computes the Gaussian kernel matrix of the rows by definition.
 func gaussian(length float64, columns ...[]float64) [][]float64 {
 	k := make([][]float64, len(columns[0]))
 	for i := range k {
@@ -62,14 +61,14 @@ func gaussian(length float64, columns ...[]float64) [][]float64 {
 	return k
 }
 
-// With all rows as inducing rows, a sum of kernels is the exact solution of the dual problem with
-// K = K1/λ1 + K2/λ2: f = Kα + b, where α_i is minus the slope of the loss of row i at f_i, and the
-// sum of α is 0. This holds for each loss.
+// Kernel terms solve the exact dual problem if all rows are inducing rows. For the decisions f, the
+// dual problem is f = Kα + b with K = K1/λ1 + K2/λ2, where α_i is minus the slope of the loss of
+// row i and Σα = 0.
 func TestKernelsSolveTheDualProblem(t *testing.T) {
 	const n, tol = 70, 1e-8 // of the tolerance of the remainders, 1e-10, times sums over α/λ
 	lambda := []float64{.02, .3}
 	for _, loss := range []penalised.Loss{penalised.Squared, penalised.Logistic, penalised.Poisson} {
-		tbl, x := drawJoint(t, n, loss, units{1, 0})
+		tbl, x := drawJoint(t, n, loss, unitChange{1, 0})
 		short := Kernel("cd", "c", "d")
 		short.Length = .7
 		part, l, err := Additive(tbl, loss, Kernel("ab", "a", "b"), short)
@@ -105,7 +104,7 @@ func TestKernelsSolveTheDualProblem(t *testing.T) {
 func TestGradientOfKernels(t *testing.T) {
 	const step, tol = 1e-5, 1e-6 // of central differences of relative step
 	for _, loss := range []penalised.Loss{penalised.Squared, penalised.Logistic, penalised.Poisson} {
-		tbl, _ := drawJoint(t, 60, loss, units{1, 0})
+		tbl, _ := drawJoint(t, 60, loss, unitChange{1, 0})
 		few := Kernel("ab", "a", "b")
 		few.Bases = 12
 		part, l, err := Additive(tbl, loss, few, Kernel("cd", "c", "d"))
@@ -128,14 +127,13 @@ func TestGradientOfKernels(t *testing.T) {
 	}
 }
 
-// Predictions do not depend on the units, zeros and signs of columns, nor on the order of the rows.
-// This also holds if few rows are inducing rows.
+// Predictions of kernel terms do not depend on the units of columns or the order of rows.
 func TestUnitsOfKernels(t *testing.T) {
 	const tol = 1e-6 // for rounding errors, which the shifts magnify by up to 1e4 and the last features by up to 1e5
 	for _, bases := range []int{8, 0} {
 		term := Kernel("ab", "a", "b")
 		term.Bases = bases
-		run := func(of units, order []int) []float64 {
+		run := func(of unitChange, order []int) []float64 {
 			tbl, _ := drawJoint(t, 50, penalised.Squared, of)
 			if order != nil {
 				tbl = tbl.Rows(order)
@@ -145,8 +143,8 @@ func TestUnitsOfKernels(t *testing.T) {
 			p, _ := finalModel(t, part, l, []float64{.1, 1})
 			return casetest.Must(p.Decision(part))(t)
 		}
-		want := run(units{1, 0}, nil)
-		for _, of := range []units{{1e6, 0}, {1e-6, 0}, {-3, 0}, {1, 1e4}, {1e-150, 1}, {1e150, -1}, {1e307, 0}} {
+		want := run(unitChange{1, 0}, nil)
+		for _, of := range []unitChange{{1e6, 0}, {1e-6, 0}, {-3, 0}, {1, 1e4}, {1e-150, 1}, {1e150, -1}, {1e307, 0}} {
 			if d := floats.Distance(run(of, nil), want, math.Inf(1)); !(d <= tol) {
 				t.Errorf("%d bases, %+v: predictions differ by %v", bases, of, d)
 			}
@@ -155,7 +153,7 @@ func TestUnitsOfKernels(t *testing.T) {
 		for i := range order {
 			order[i] = len(want) - 1 - i
 		}
-		got := run(units{1, 0}, order)
+		got := run(unitChange{1, 0}, order)
 		slices.Reverse(got)
 		if d := floats.Distance(got, want, math.Inf(1)); !(d <= tol) {
 			t.Errorf("%d bases, reversed rows: predictions differ by %v", bases, d)
@@ -163,10 +161,9 @@ func TestUnitsOfKernels(t *testing.T) {
 	}
 }
 
-// The tuner, the importance of columns, intervals, one class against the rest, summaries, JSON and
-// Go files work with kernels.
+// Each feature of the tuner and of pipelines accepts models of kernel terms.
 func TestTunedKernels(t *testing.T) {
-	tbl, _ := drawJoint(t, 120, penalised.Squared, units{1, 0})
+	tbl, _ := drawJoint(t, 120, penalised.Squared, unitChange{1, 0})
 	part, l, err := Additive(tbl, penalised.Squared, Kernel("ab", "a", "b"), Kernel("cd", "c", "d"))
 	casetest.OK(t, err)
 	tuned := casetest.Must(tune.Tuner{Learner: l, OuterFolds: 2, Repeats: 1, Starts: 1, Folds: 4, Intervals: true}.TuneTable(t.Context(), part))(t)
@@ -205,9 +202,9 @@ func TestTunedKernels(t *testing.T) {
 	}
 }
 
-// Three classes are learned one against the rest. A row of weight 0 has no influence on the fit.
+// Rows of weight 0 have no influence on a one-vs-rest classifier of kernel terms.
 func TestKernelsOfClassesAndWeights(t *testing.T) {
-	tbl, x := drawJoint(t, 90, penalised.Squared, units{1, 0})
+	tbl, x := drawJoint(t, 90, penalised.Squared, unitChange{1, 0})
 	class, weights := make([]string, len(tbl.Y)), make([]float64, len(tbl.Y))
 	for i := range class {
 		weights[i] = float64(min(i%5, 1))
@@ -217,7 +214,7 @@ func TestKernelsOfClassesAndWeights(t *testing.T) {
 		}
 	}
 	c := table.CSV{Target: "y", Weights: "w"}
-	full := casetest.Must(c.Read(strings.NewReader(texts("a,b,w,y", x[0], x[1], weights, class))))(t)
+	full := casetest.Must(c.Read(strings.NewReader(csvText("a,b,w,y", x[0], x[1], weights, class))))(t)
 	part, l, err := Additive(full, penalised.Logistic, Kernel("ab", "a", "b"))
 	casetest.OK(t, err)
 	tuned := casetest.Must(tune.Tuner{Learner: l, OuterFolds: -1, Starts: 1}.TuneClasses(t.Context(), part))(t)

@@ -43,8 +43,8 @@ func finalModel(t *testing.T, tbl *table.Table, l *penalised.GLM, lambda []float
 	return p, cv
 }
 
-// texts writes columns as a CSV.
-func texts(header string, columns ...any) string {
+// csvText writes columns as a CSV.
+func csvText(header string, columns ...any) string {
 	var b strings.Builder
 	b.WriteString(header + "\n")
 	rows := 0
@@ -91,7 +91,7 @@ func TestMgcv(t *testing.T) {
 		if c.Loss == penalised.Logistic {
 			csv.Numeric, csv.Positive = nil, "1"
 		}
-		tbl := casetest.Must(csv.Read(strings.NewReader(texts("x,v,g,y,w", c.X, c.V, c.G, c.Y, c.Weights))))(t)
+		tbl := casetest.Must(csv.Read(strings.NewReader(csvText("x,v,g,y,w", c.X, c.V, c.G, c.Y, c.Weights))))(t)
 		x, v := Smooth("x"), Smooth("v")
 		x.Low, x.High, v.Low, v.High, v.Bases = c.RangeX[0], c.RangeX[1], c.RangeV[0], c.RangeV[1], 7
 		part, l, err := Additive(tbl, c.Loss, x, v, Groups("g"))
@@ -100,7 +100,7 @@ func TestMgcv(t *testing.T) {
 		for _, rows := range []struct {
 			text string
 			want []float64
-		}{{texts("x,v,g", c.X, c.V, c.G), c.Eta}, {texts("x,v,g", c.NewX, c.NewV, c.NewG), c.NewEta}} {
+		}{{csvText("x,v,g", c.X, c.V, c.G), c.Eta}, {csvText("x,v,g", c.NewX, c.NewV, c.NewG), c.NewEta}} {
 			got := casetest.Must(p.Decision(casetest.Must(p.Read(strings.NewReader(rows.text)))(t)))(t)
 			if d := floats.Distance(got, rows.want, math.Inf(1)); !(d <= mgcvTol*floats.Norm(rows.want, math.Inf(1))) {
 				t.Errorf("loss %v: predictions differ by %v", c.Loss, d)
@@ -117,7 +117,7 @@ func TestMgcv(t *testing.T) {
 	}
 }
 
-// The gradient of the CV loss in ln λ equals difference quotients, for each kind of term and each
+// The gradient of the CV loss in ln λ equals difference quotients for each kind of term and each
 // loss.
 func TestGradientsOfTerms(t *testing.T) {
 	const h, tol = 1e-5, 1e-6 // the error of central differences is of order h², plus the rounding error divided by h
@@ -143,8 +143,7 @@ func TestGradientsOfTerms(t *testing.T) {
 
 var _ learn.FreedomLearner = (*penalised.GLM)(nil)
 
-// mixed returns a table for a loss. It has the numbers x, a, b and c, the levels g, and a target y
-// that suits the loss.
+// mixed returns a table with numeric and categorical columns and a target that suits the loss.
 func mixed(t *testing.T, loss penalised.Loss, rows int) *table.Table {
 	t.Helper()
 	var b strings.Builder

@@ -11,8 +11,8 @@ import (
 	"cvgm/qpdiff/penalised"
 )
 
-// The model has a smooth function of rain, and a constant for each site. The tuner chooses the
-// penalties of both terms.
+// The tuner chooses a penalty for the smooth function of rain and a penalty for the effects of
+// sites.
 func Example() {
 	t, err := table.ReadCSV(strings.NewReader(sites()), "yield")
 	if err != nil {

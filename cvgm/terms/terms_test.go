@@ -32,9 +32,8 @@ var smooths = []func(float64) float64{
 	func(float64) float64 { return 0 },
 }
 
-// manySmooths returns a table with the columns x0, x1, …; the argument count is their number. The
-// target is the sum of a smooth function of each column, plus noise with the standard deviation 1.
-// manySmooths also returns the expected targets.
+// manySmooths returns a table whose target is a sum of smooth functions plus noise of variance 1.
+// The slice holds the targets without noise.
 func manySmooths(t *testing.T, rows, count int) (*table.Table, []float64) {
 	t.Helper()
 	src := synth.NewStream(40, "smooths")
@@ -51,7 +50,7 @@ func manySmooths(t *testing.T, rows, count int) (*table.Table, []float64) {
 	for i := range y {
 		y[i] = truth[i] + src.NormFloat64()
 	}
-	return casetest.Must(table.ReadCSV(strings.NewReader(texts(strings.Join(names, ",")+",y", append(columns, y)...)), "y"))(t), truth
+	return casetest.Must(table.ReadCSV(strings.NewReader(csvText(strings.Join(names, ",")+",y", append(columns, y)...)), "y"))(t), truth
 }
 
 func allSmooth(count int) (all []Term) {
@@ -61,9 +60,8 @@ func allSmooth(count int) (all []Term) {
 	return all
 }
 
-// An additive model of 20 smooth functions is searched with exact gradients. In 30 evaluations, the
-// search comes near the lowest CV loss. The remaining difference is at most 1e-3 of the loss of a
-// constant prediction.
+// A quasi-Newton search with 20 penalties finds a CV loss close to the lowest known loss in 30
+// evaluations.
 func TestTwentySmoothsInThirtyEvaluations(t *testing.T) {
 	if testing.Short() {
 		t.Skip("hundreds of evaluations")
@@ -104,8 +102,8 @@ func TestTwentySmoothsInThirtyEvaluations(t *testing.T) {
 	t.Logf("gap %.2e of a constant's loss %.3f, CV loss %.4f", (some.Loss-best)/tuned.ConstantLoss, tuned.ConstantLoss, best)
 }
 
-// A tuned additive model is near the known functions. If the known function of a column is linear,
-// the function of the model is a straight line.
+// A tuned additive model approximates the true functions, and uses straight lines for linear
+// functions.
 func TestAdditiveModelFindsSmooths(t *testing.T) {
 	tbl, truth := manySmooths(t, 300, 5)
 	part, l, err := Additive(tbl, penalised.Squared, allSmooth(5)...)
@@ -125,14 +123,13 @@ func TestAdditiveModelFindsSmooths(t *testing.T) {
 	}
 }
 
-// units changes the unit and the zero of a column.
-type units struct{ scale, shift float64 }
+// A unitChange adds shift to a column and then multiplies it by scale.
+type unitChange struct{ scale, shift float64 }
 
-// Neither the units nor the zeros of columns change a prediction, the degrees of freedom or the CV
-// loss.
+// Predictions, degrees of freedom and the CV loss do not depend on the units and zeros of columns.
 func TestUnitsOfColumnsChangeNothing(t *testing.T) {
 	const tol = 1e-6 // for rounding errors, which the shifts magnify by up to 1e6; they make a search stop at other points
-	run := func(u units) (decisions, freedom []float64, loss float64) {
+	run := func(u unitChange) (decisions, freedom []float64, loss float64) {
 		src := synth.NewStream(3, "units")
 		n := 80
 		columns := [3][]float64{make([]float64, n), make([]float64, n), make([]float64, n)}
@@ -147,15 +144,15 @@ func TestUnitsOfColumnsChangeNothing(t *testing.T) {
 			y[i] += float64(level) / 3
 			g[i] = fmt.Sprint("g", level)
 		}
-		tbl := casetest.Must(table.ReadCSV(strings.NewReader(texts("a,b,c,g,y", columns[0], columns[1], columns[2], g, y)), "y"))(t)
+		tbl := casetest.Must(table.ReadCSV(strings.NewReader(csvText("a,b,c,g,y", columns[0], columns[1], columns[2], g, y)), "y"))(t)
 		part, l, err := Additive(tbl, penalised.Squared, Smooth("a"), Band("b", "b"), Linear("c"), Groups("g"))
 		casetest.OK(t, err)
 		p, cv := finalModel(t, part, l, []float64{.5, 2, 3})
 		loss = casetest.Must(cv.Eval(nil, []float64{.5, 2, 3}))(t)
 		return casetest.Must(p.Decision(part))(t), p.Model.Freedom, loss
 	}
-	want, freedom, loss := run(units{1, 0})
-	for _, u := range []units{{1e6, 0}, {1e-6, 0}, {-3, 0}, {1, 1e4}, {1e-150, 1}, {1e150, -1}} {
+	want, freedom, loss := run(unitChange{1, 0})
+	for _, u := range []unitChange{{1e6, 0}, {1e-6, 0}, {-3, 0}, {1, 1e4}, {1e-150, 1}, {1e150, -1}} {
 		got, f, l := run(u)
 		if d := floats.Distance(got, want, math.Inf(1)); !(d <= tol) || !casetest.Near(l, loss, tol) {
 			t.Errorf("%+v: predictions differ by %v, CV losses %v and %v", u, d, l, loss)
@@ -166,8 +163,8 @@ func TestUnitsOfColumnsChangeNothing(t *testing.T) {
 	}
 }
 
-// For hostile columns there are two results: a model with finite predictions, or an error that
-// names the column and a remedy.
+// For each hostile column, the tuner returns a model with finite predictions or an error with a
+// remedy.
 func TestHostileColumns(t *testing.T) {
 	n := 40
 	column := func(f func(i int) string) []string {
@@ -236,7 +233,7 @@ func TestHostileColumns(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			csv := table.CSV{Target: "y", Missing: table.MissingIsMean, MissingIn: map[string]table.MissingRule{"y": table.MissingIsError}}
-			tbl, err := csv.Read(strings.NewReader(texts("x,u,z,y", c.x, number(func(i int) float64 { return float64(i * i % 7) }), number(wave), y)))
+			tbl, err := csv.Read(strings.NewReader(csvText("x,u,z,y", c.x, number(func(i int) float64 { return float64(i * i % 7) }), number(wave), y)))
 			casetest.OK(t, err)
 			part, l, err := Additive(tbl, penalised.Squared, c.term("x"), Band("z", "z"))
 			var tuned *tune.Tuned
@@ -299,8 +296,7 @@ func TestTermsThatMakeNoModel(t *testing.T) {
 	}
 }
 
-// A pipeline of terms does not change in JSON. Its text, its predictions and its summaries are the
-// same.
+// A pipeline of terms makes the same predictions and summaries after a round trip through JSON.
 func TestTermsInJSON(t *testing.T) {
 	for _, loss := range []penalised.Loss{penalised.Squared, penalised.Logistic, penalised.Poisson} {
 		tbl := mixed(t, loss, 60)
@@ -341,7 +337,7 @@ func TestTermsInJSON(t *testing.T) {
 	}
 }
 
-// Classes and counts are tuned in the same way as numbers, but with other losses and metrics.
+// The tuner accepts additive models of classes and counts.
 func TestTunedTermsOfOtherLosses(t *testing.T) {
 	for _, loss := range []penalised.Loss{penalised.Logistic, penalised.Poisson} {
 		part, l, err := Additive(mixed(t, loss, 90), loss, Smooth("x"), Groups("g"), Linear("a", "c"))
@@ -361,8 +357,7 @@ func TestTunedTermsOfOtherLosses(t *testing.T) {
 	}
 }
 
-// With a very strong penalty, the smooth function is a straight line. With a very weak penalty, it
-// is the least-squares fit of the splines.
+// A smooth function tends to a straight line as λ grows, and to the unpenalised fit as λ falls.
 func TestSmoothingHasItsLimits(t *testing.T) {
 	part, l, err := Additive(mixed(t, penalised.Squared, 60), penalised.Squared, Smooth("x"))
 	casetest.OK(t, err)
