@@ -16,18 +16,18 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A contestant is a searcher in the contract test. The function newSearcher returns the searcher
-// for a budget. The other fields state how near the searcher must come to the minimum.
+// A contestant is a searcher and the accuracy that the contract test requires.
 type contestant struct {
 	name        string
 	newSearcher func(budget int) Searcher
-	// With this budget, the searcher must reach a loss of at most tol above the minimum of each
-	// quadratic function.
+	// budget is the number of evaluations after which the loss must be within tol of a quadratic
+	// function's minimum.
 	budget int
 	tol    float64
 	// needsBox: it refuses a Project. gradient: its steps have one.
 	needsBox, gradient bool
-	// ownBudget is the budget of a searcher whose settings determine its budget, and otherwise 0.
+	// ownBudget is the number of evaluations that the searcher's settings determine, or 0 if
+	// MaxEvals determines it.
 	ownBudget int
 }
 
@@ -80,8 +80,7 @@ func (q quadratic) eval(grad, x []float64) (float64, error) {
 	return (u*g + v*h) / 2, nil
 }
 
-// The method minimum returns the minimum over a box. It is the minimum inside the box, or the
-// lowest of the minima on the four sides of the box.
+// minimum returns the lowest value of the quadratic function within the box.
 func (q quadratic) minimum(lower, upper []float64) float64 {
 	best := math.Inf(1)
 	consider := func(x, y float64) {
@@ -101,8 +100,7 @@ func (q quadratic) minimum(lower, upper []float64) float64 {
 	return best
 }
 
-// These quadratic functions have their minima in different places: inside the box, on a side, in a
-// corner, and in a diagonal valley.
+// The minima of quadratics are inside the box, on a side, in a corner and in a diagonal valley.
 var quadratics = []quadratic{
 	{1, 0, 3, [2]float64{.7, .9}},
 	{2, .5, 1, [2]float64{-1, .5}},
@@ -138,9 +136,7 @@ func Collect(t *testing.T, s Searcher, p Problem, x0 []float64) []Step {
 	return steps
 }
 
-// SearcherContract is the function cvgmtest.Searcher. Package cvgmtest imports this package, so
-// tests in this package cannot import cvgmtest. The file contract_external_test.go sets the
-// variable.
+// SearcherContract is cvgmtest.Searcher. It is a variable because cvgmtest imports this package.
 var SearcherContract func(t *testing.T, newSearcher func(budget int) Searcher, gradient, fixed, restarts bool)
 
 func TestSearchersKeepTheContract(t *testing.T) {
@@ -209,8 +205,7 @@ func TestSearchersProjectOrSayThatTheyNeedABox(t *testing.T) {
 			}
 			continue
 		}
-		// The point of the disc that is nearest to the minimum (3, 4) is (.6, .8), at the distance
-		// 4.
+		// For the minimum (3, 4), the nearest point of the disc is (.6, .8), at the distance 4.
 		if err != nil || !(math.Abs(best.Loss-8) <= max(c.tol, 1e-12)) || floats.Norm(best.X, 2) > 1+1e-15 {
 			t.Errorf("%s: ends at %v with %v (%v)", c.name, best.X, best.Loss, err)
 		}
@@ -308,8 +303,7 @@ func TestSearchersRefuseBadSettings(t *testing.T) {
 	}
 }
 
-// The function waves has the local minima 1.62 + 2π·k for whole numbers k. Each minimum is lower
-// than the minimum before it.
+// waves is a function with the local minima 1.62 + 2π·k, whose values decrease with k.
 func waves(grad, x []float64) (float64, error) {
 	if grad != nil {
 		grad[0] = -math.Cos(x[0]) - .05
@@ -343,8 +337,8 @@ func TestMultiStartFindsTheLowestOfSeveralMinima(t *testing.T) {
 	}
 }
 
-// The test has a quadratic function of 60 variables, whose curvatures differ by a factor of 100. At
-// the minimum, many bounds are active and many are not. The search finds exactly the active bounds.
+// QuasiNewton finds the active bounds of a quadratic function of 60 variables, although the
+// curvatures differ by a factor of 100.
 func TestQuasiNewtonFindsAnActiveSet(t *testing.T) {
 	const n = 60
 	src := synth.NewStream(1, "active set")
@@ -391,7 +385,8 @@ func TestQuasiNewtonFindsAnActiveSet(t *testing.T) {
 	}
 }
 
-// At the kink, the gradient is not zero on either side. The search ends there with Converged false.
+// QuasiNewton stops near a kink but reports no convergence, because neither one-sided slope is
+// zero.
 func TestQuasiNewtonEndsAtAKink(t *testing.T) {
 	p := Problem{Objective: func(grad, x []float64) (float64, error) {
 		grad[0] = math.Copysign(1, x[0]-.3) + .2*x[0]
@@ -428,8 +423,7 @@ func TestQuasiNewtonFollowsACurvedValley(t *testing.T) {
 	}
 }
 
-// A search allocates memory when it starts. QuasiNewton also allocates memory for the remembered
-// steps. Later evaluations allocate nothing.
+// Searches allocate memory at their start and for remembered steps, but not per evaluation.
 func TestSearchesAllocateNothingPerEvaluation(t *testing.T) {
 	serial.Test(t)
 	const n, short, long = 20, 40, 140

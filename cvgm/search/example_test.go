@@ -9,8 +9,7 @@ import (
 	"cvgm/synth"
 )
 
-// corner is a problem with the objective (x₀ − 1)² + (x₁ + 2)² over x ≥ 0. Its lowest point is (1,
-// 0).
+// corner is a problem over x ≥ 0 whose minimum is at (1, 0), on a bound.
 var corner = search.Problem{Objective: bowl, Lower: []float64{0, 0}, Upper: []float64{5, 5}}
 
 func ExampleProblem() {
@@ -99,7 +98,7 @@ func ExampleMultiStart() {
 }
 
 func ExampleLogSpace() {
-	// A loss that depends on the order of magnitude of x, least at x = (.01, 100).
+	// The objective depends on the orders of magnitude of x. Its minimum is at (.01, 100).
 	objective := func(grad, x []float64) (float64, error) {
 		return 1 + math.Pow(math.Log10(x[0])+2, 2) + math.Pow(math.Log10(x[1])-2, 2), nil
 	}

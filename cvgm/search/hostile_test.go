@@ -15,8 +15,7 @@ func setSlope(g []float64, a, b float64) error {
 	return nil
 }
 
-// hostileSearchers returns the contestants, searchers without Tol or with extreme step sizes, and
-// searchers that contain other searchers.
+// hostileSearchers returns the contestants and searchers with extreme settings.
 func hostileSearchers() []contestant {
 	c := contestants()
 	for _, extra := range []struct {
@@ -128,8 +127,8 @@ func TestSearchersMarkGeneralisedGradients(t *testing.T) {
 	}
 }
 
-// The test checks how searches end on difficult problems: failed trials, steps that overflow, flat
-// losses and missing bounds.
+// Searches end with the expected error or the full budget if trials fail, steps overflow or the
+// loss is flat.
 func TestSearchesEnd(t *testing.T) {
 	line := func(g, x []float64) (float64, error) { return 2*x[0] + x[1], setSlope(g, 2, 1) }
 	flat := func(g, x []float64) (float64, error) { return 3, setSlope(g, 0, 0) }

@@ -6,7 +6,7 @@ import (
 	"cvgm/cvgm/search"
 )
 
-// The example finds the minimum of (x₀ − 1)² + (x₁ + 2)² for x ≥ 0, by its gradient.
+// The example minimises (x₀ − 1)² + (x₁ + 2)² over x ≥ 0.
 func Example() {
 	problem := search.Problem{Lower: []float64{0, 0}, Objective: func(grad, x []float64) (float64, error) {
 		a, b := x[0]-1, x[1]+2

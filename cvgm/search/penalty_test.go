@@ -8,10 +8,9 @@ import (
 	"cvgm/qpdiff"
 )
 
-// Plus adds the penalty to the objective, and its gradient to the gradient. The minima of the sums
-// are known in closed form.
+// Plus adds the weighted penalty to the objective, and its gradient to the gradient.
 func TestPlusAddsThePenaltyAndItsGradient(t *testing.T) {
-	// For f = ½(x − 2)² and r = ½x², the minimum of f + w·r is at 2/(1 + w).
+	// For f = ½(x − 2)² and r = ½x², the minimum of f + w·r is 2/(1 + w).
 	for _, w := range []float64{0, .5, 3} {
 		p := parabola(2, 1).Plus(w, SquaredDistance([]float64{0}, 1))
 		best, err := Best(QuasiNewton{}.Search(p, []float64{1}))
@@ -19,8 +18,7 @@ func TestPlusAddsThePenaltyAndItsGradient(t *testing.T) {
 			t.Errorf("weight %v: minimum at %v, want %v (%v)", w, best.X, want, err)
 		}
 	}
-	// With a constant objective, the minimum of the sum is the minimum of the penalty, which is its
-	// centre c.
+	// If the objective is constant, the minimum of the sum is the centre c of the penalty.
 	c := []float64{1e-3, 40}
 	flat := Problem{Objective: func(g, x []float64) (float64, error) { return 1, setSlope(g, 0, 0) }, Lower: []float64{1e-6, 1e-2}}
 	best, err := Best(LogSpace{QuasiNewton{}}.Search(flat.Plus(2, SquaredLogDistance(c)), []float64{1, 1}))
@@ -47,8 +45,7 @@ func TestPenaltiesAreTheDocumentedMeans(t *testing.T) {
 	}
 }
 
-// If the units of the objective f, of the coordinates and of the weight change together, the search
-// makes the same steps.
+// A search for a penalised minimum makes the same steps in other units.
 func TestPenalisedSearchesAreIndependentOfUnits(t *testing.T) {
 	for _, u := range []float64{0x1p20, 0x1p-20} {
 		x0, q := []float64{1, 1}, Problem{Objective: quadratics[0].eval, Lower: boxLower, Upper: boxUpper}
@@ -99,7 +96,7 @@ func TestPenaltiesRefuseHostileInput(t *testing.T) {
 	}
 }
 
-// Plus changes only the objective. With a weight of 0, it does not change even the objective.
+// Plus keeps the bounds and Restart of the problem.
 func TestPlusKeepsTheProblem(t *testing.T) {
 	p := noisy(quadratics[1], .1)
 	q := p.Plus(2, SquaredDistance([]float64{0, 0}, 1))

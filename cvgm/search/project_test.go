@@ -32,7 +32,7 @@ func TestSimplexByHand(t *testing.T) {
 	}
 }
 
-// Here τ is 0 up to rounding, so the entry 0 may be above or below the computed τ.
+// Simplex returns a point of the simplex as it is, even if rounding makes its τ differ from 0.
 func TestSimplexEndsOnTheSimplex(t *testing.T) {
 	x := []float64{0.559133663148587, 0, 0.38439084635680654, 0.05647549049460641}
 	p := slices.Clone(x)
@@ -44,8 +44,8 @@ func TestSimplexEndsOnTheSimplex(t *testing.T) {
 	}
 }
 
-// The projection p of x is optimal. This means that p is on the simplex, that x − p is a constant τ
-// for the entries with p > 0, and that x − p is at most τ for all other entries.
+// Simplex returns the nearest point of the simplex, by the optimality conditions: x − p equals a
+// constant τ where p > 0, and is at most τ elsewhere.
 func TestSimplexIsOptimal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.SliceOfN(rapid.Float64Range(-10, 10), 1, 20).Draw(t, "x")
@@ -74,7 +74,7 @@ func TestSimplexIsOptimal(t *testing.T) {
 	})
 }
 
-// If x contains a NaN, its projection must not look like a point of the simplex.
+// Simplex sets all entries to NaN if the argument contains a NaN.
 func TestSimplexOfNaN(t *testing.T) {
 	for _, x := range [][]float64{{math.NaN(), 1}, {1, math.NaN()}, {math.Inf(1), math.NaN()}} {
 		Simplex(x)

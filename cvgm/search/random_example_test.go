@@ -7,8 +7,8 @@ import (
 	"cvgm/synth"
 )
 
-// Restart marks a random objective. The mean of the last steps is near the minimum of the
-// objective, 1.
+// Average of the last steps is near 1, the minimum of the expected objective. Restart marks an
+// objective as random.
 func ExampleAverage() {
 	var src *synth.Stream
 	problem := search.Problem{

@@ -12,8 +12,8 @@ import (
 	"cvgm/synth"
 )
 
-// noisy returns the quadratic q plus a random linear function. Each evaluation draws the slopes of
-// this function from a normal distribution. The standard deviation of a slope is slopeSD.
+// noisy adds a linear function with random slopes to the quadratic function q. Each evaluation
+// draws slopes with the standard deviation slopeSD.
 func noisy(q quadratic, slopeSD float64) Problem {
 	var src *synth.Stream
 	return Problem{
@@ -34,8 +34,8 @@ func livesWithNoise(name string) bool {
 	return slices.Contains([]string{"Adam", "HeavyBall", "ProjectedGradient", "CMAES"}, name)
 }
 
-// A searcher may refuse a random objective, but only before the first evaluation. A searcher that
-// accepts it restarts the draws in each pass, marks its steps and uses its whole budget.
+// Each searcher uses its whole budget for a random objective or refuses it before the first
+// evaluation.
 func TestSearchersLiveWithRandomObjectivesOrRefuseThem(t *testing.T) {
 	p := noisy(quadratics[0], .3)
 	for _, c := range append(hostileSearchers(), contestant{name: "LogSpace Adam, long", newSearcher: func(b int) Searcher { return LogSpace{Adam{StepSize: .1, MaxEvals: b}} }}) {
@@ -84,8 +84,7 @@ func TestSearchersLiveWithRandomObjectivesOrRefuseThem(t *testing.T) {
 	}
 }
 
-// A search does not end because the gradient of one draw is zero, or because one draw points out of
-// a corner.
+// A search continues if a single draw has the gradient zero or a slope out of the box.
 func TestNoDrawEndsASearch(t *testing.T) {
 	for _, s := range []Searcher{Adam{StepSize: .1, MaxEvals: 9}, HeavyBall{StepSize: .1, MaxEvals: 9}, ProjectedGradient{StepSize: .1, MaxEvals: 9}} {
 		calls := 0
@@ -102,13 +101,11 @@ func TestNoDrawEndsASearch(t *testing.T) {
 	}
 }
 
-// averageTol bounds the distance of the mean of 2000 steps from the minimum. The slopes have noise
-// of standard deviation .3, and the curvatures are 1 and 3. The bound is some multiples of the
-// standard error .3/√2000.
+// averageTol bounds the distance between the mean of 2000 steps and the minimum. It is some
+// multiples of the standard error, .3/√2000.
 const averageTol = .03
 
-// The last point of each search is farther from the minimum. If Average returned the last point,
-// the test would fail.
+// Average of the last 2000 steps is nearer to the minimum than single steps are.
 func TestAverageOfASearchNearsTheMinimumOfARandomObjective(t *testing.T) {
 	p := noisy(quadratics[0], .3)
 	for _, c := range []struct {

@@ -36,8 +36,8 @@ func TestSearchesConvergeByTheDocumentedTest(t *testing.T) {
 			t.Errorf("lowest loss %v, Tol %v: ends after %d steps, want %d", c.lowest, c.tol, last.Evaluations-1, c.want)
 		}
 	}
-	// If the loss at the start is huge, all later gains are small in comparison. They do not end
-	// the search as long as the steps are long.
+	// After a start with a huge loss, small relative gains do not end a search whose steps are
+	// long.
 	steps := Collect(t, QuasiNewton{}, Problem{Objective: func(g, x []float64) (float64, error) {
 		e := math.Exp(x[0]*x[0] + x[1]*x[1])
 		return e, setSlope(g, 2*x[0]*e, 2*x[1]*e)
@@ -61,8 +61,7 @@ func TestNegativeTolIsNeverReached(t *testing.T) {
 	}
 }
 
-// A search leaves a tiny start, even if changes of x as small as the start hardly change the loss.
-// If they do not change the rounded loss at all, the search ends.
+// A search leaves a tiny start unless steps of the start's size leave the rounded loss unchanged.
 func TestSearchesLeaveTinyStarts(t *testing.T) {
 	for _, s := range []Searcher{QuasiNewton{}, AdaptiveGradient{}} {
 		for _, x0 := range []float64{1e-3, 1e-9, 3e-15} {
@@ -120,8 +119,7 @@ func TestScalesFollowTheDocumentedRule(t *testing.T) {
 	}
 }
 
-// The test computes the first steps with the formulas of Adam. Because of the bias correction, the
-// length of the first step is StepSize, whatever the slope is.
+// Adam takes the steps of its published formulas, including the correction of bias.
 func TestAdamCorrectsItsBias(t *testing.T) {
 	slopes := []float64{3, -1, 1e-5}
 	p := Problem{Objective: func(grad, x []float64) (float64, error) {
@@ -147,8 +145,7 @@ func TestAdamCorrectsItsBias(t *testing.T) {
 	}
 }
 
-// The default Epsilon of Adam is 1e-8 times the largest slope. If the slope of an entry has fallen
-// to this number, its steps have half the usual length.
+// Adam halves a step if the slope has fallen to the default Epsilon, 1e-8 times the largest slope.
 func TestAdamSlowsDownWhereSlopesVanish(t *testing.T) {
 	at := func(slope float64) float64 {
 		k := 0
@@ -170,8 +167,8 @@ func TestAdamSlowsDownWhereSlopesVanish(t *testing.T) {
 	}
 }
 
-// In a long valley, a search without a restart overshoots the minimum because of its momentum. It
-// returns and overshoots again and again.
+// Nesterov restarts its momentum in a long valley, where it would otherwise overshoot the minimum
+// many times.
 func TestNesterovRestartsWhereMomentumOvershoots(t *testing.T) {
 	valley := Problem{Objective: func(grad, x []float64) (float64, error) {
 		grad[0], grad[1] = x[0], 1e-4*x[1]
@@ -183,8 +180,8 @@ func TestNesterovRestartsWhereMomentumOvershoots(t *testing.T) {
 	}
 }
 
-// If the loss has a positive curvature along a step, the updated B has the same curvature.
-// Otherwise the curvature of B along the step is damped. In both cases B stays positive definite.
+// An update of the BFGS matrix keeps the matrix positive definite. It gives a step the measured
+// curvature if this is positive, and otherwise a damped curvature.
 func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 	src := synth.NewStream(1, "curvature")
 	const n = 4
@@ -244,9 +241,8 @@ func TestCurvatureIsTakenAsItIsUnlessLost(t *testing.T) {
 	}
 }
 
-// The quasi-Newton model is discarded after a step with several rejected trials, if the step lowers
-// the loss by less than 1e-10 of the loss. The search then restarts if it has lowered the loss by
-// 1e-8 of the loss since the last restart. Otherwise the search ends.
+// QuasiNewton restarts after a step of almost no gain if the loss has fallen by 1e-8 since the last
+// restart. Otherwise it ends.
 func TestQuasiNewtonRestartsWhereItGained(t *testing.T) {
 	for _, c := range []struct {
 		gain, creep float64 // of the first step, of the one after some rejections
@@ -269,8 +265,7 @@ func TestQuasiNewtonRestartsWhereItGained(t *testing.T) {
 	}
 }
 
-// If a step takes several entries to their bounds, each entry is then exactly equal to its bound.
-// The rounding of bound − x does not matter.
+// A QuasiNewton step to a bound ends exactly at the bound, in spite of rounding in bound − x.
 func TestQuasiNewtonMeetsBoundsExactly(t *testing.T) {
 	src := synth.NewStream(1, "exact bounds")
 	for range 200 {
@@ -295,8 +290,8 @@ func TestQuasiNewtonMeetsBoundsExactly(t *testing.T) {
 	}
 }
 
-// scripted returns an objective in one variable. Its values and slopes are the entries of a script,
-// for any x. After the end of the script, the last entry is repeated.
+// scripted returns an objective whose successive evaluations return the entries of a script, for
+// any x.
 func scripted(script ...[2]float64) Problem {
 	return Problem{Objective: func(grad, x []float64) (float64, error) {
 		now := script[0]
@@ -308,8 +303,7 @@ func scripted(script ...[2]float64) Problem {
 	}}
 }
 
-// The search starts at x = 1 with the slope 1 and the loss 1. Its first step leads to .8. If it
-// accepts this step, it continues from .8. Otherwise it returns to 1.
+// QuasiNewton accepts a step by the documented rule. An accepted step leads from 1 to .8.
 func TestQuasiNewtonAcceptsByTheDocumentedRule(t *testing.T) {
 	for _, c := range []struct {
 		loss, slope float64 // at .8
@@ -317,8 +311,7 @@ func TestQuasiNewtonAcceptsByTheDocumentedRule(t *testing.T) {
 	}{
 		// The slope predicts a gain of .2. Armijo's rule requires 1e-4 of this gain.
 		{1 - 2e-5*1.5, 1, true}, {1 - 2e-5/1.5, 1, false},
-		// Losses with a relative difference below 1e-14 count as equal, and the slope decides. It
-		// must be at most .9 of the slope at the start.
+		// If losses differ by less than 1e-14, the slope must fall to .9 of the slope at the start.
 		{1 + 6e-15, .5, true}, {1 + 1.4e-14, .5, false},
 		{1, .89, true}, {1, .91, false}, {1, -.89, true}, {1, -.91, false},
 	} {
@@ -339,8 +332,7 @@ func TestQuasiNewtonGivesUpOnALine(t *testing.T) {
 	}
 }
 
-// At the computed minimiser, the norm of the model's gradient is at most 1e-10 of its value at the
-// start. It is not far below this tolerance in all problems, because the method stops there.
+// The minimiser of the box model reduces the gradient's norm by the factor 1e-10, and stops there.
 func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 	src := synth.NewStream(1, "box model")
 	const n = 30
@@ -383,7 +375,7 @@ func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 	}
 }
 
-// Without Tol, the steps of CMAES shrink to 1e-100 of the first steps. All points remain finite.
+// CMAES without Tol evaluates only finite points, although its steps shrink by a factor of 1e100.
 func TestCMAESWithoutTolKeepsFinite(t *testing.T) {
 	serial.Test(t)
 	p := Problem{Objective: func(_, x []float64) (float64, error) { return math.Abs(x[0]) + math.Abs(x[1]), nil }}
@@ -435,9 +427,7 @@ func TestDefaultsAreThoseDocumented(t *testing.T) {
 	}
 }
 
-// Every evaluation of a quasi-Newton search is within MaxStep of an earlier evaluation. The search
-// ends at the same point as a search without MaxStep. At this point, one coordinate is at a bound,
-// and the other is between its bounds.
+// MaxStep limits the distance between evaluations of QuasiNewton and does not change its result.
 func TestQuasiNewtonMaxStep(t *testing.T) {
 	p := Problem{Lower: []float64{1e-6, 1e-6}, Upper: []float64{1e6, 1e2}, Objective: func(grad, x []float64) (float64, error) {
 		a, b := math.Log(x[0])-3, math.Log(x[1])-9
@@ -468,8 +458,7 @@ func TestQuasiNewtonMaxStep(t *testing.T) {
 	}
 }
 
-// cubicStep finds the minimum of a cubic within [.1, .5]. The slope of the cubic is k(t − root)(t +
-// 1).
+// cubicStep returns the minimum of a cubic, clipped to [.1, .5].
 func TestCubicStep(t *testing.T) {
 	for root, want := range map[float64]float64{.3: .3, .12: .12, .48: .48, .05: .1, .7: .5} {
 		for _, k := range []float64{1, 1e-12, 1e12} {
@@ -481,7 +470,7 @@ func TestCubicStep(t *testing.T) {
 	}
 }
 
-// If the loss or the slope of a trial is not finite, the next step is a tenth of the step.
+// QuasiNewton shortens a step to a tenth if the trial's loss or slope is not finite.
 func TestQuasiNewtonShortensFailedTrials(t *testing.T) {
 	for _, failed := range [][2]float64{{math.Inf(1), 1}, {1, math.Inf(1)}, {1, math.NaN()}} {
 		steps := Collect(t, QuasiNewton{MaxEvals: 3}, scripted([2]float64{1, 1}, failed, [2]float64{1, 1}), []float64{1})
@@ -491,8 +480,8 @@ func TestQuasiNewtonShortensFailedTrials(t *testing.T) {
 	}
 }
 
-// A step is almost only in one coordinate, and the change of the gradient is only in the other. The
-// diagonal entry of the first coordinate nevertheless stays positive.
+// The diagonal of the BFGS matrix stays positive if step and change of the gradient are almost
+// orthogonal.
 func TestCurvatureDiagonalStaysPositive(t *testing.T) {
 	c := newBFGSMatrix(2, 3)
 	c.reset(2, []float64{1, 1})
@@ -504,8 +493,8 @@ func TestCurvatureDiagonalStaysPositive(t *testing.T) {
 	}
 }
 
-// A rejected trial ends the search under two conditions: its loss equals the last loss within Tol,
-// and its slope predicts no gain.
+// QuasiNewton converges at a rejected trial whose loss equals the last loss within Tol and whose
+// slope predicts no gain.
 func TestQuasiNewtonConvergesAtARejectedTrial(t *testing.T) {
 	for loss, want := range map[float64]bool{1 + .7e-9: true, 1 + 1.5e-9: false} {
 		steps := Collect(t, QuasiNewton{MaxEvals: 3}, scripted([2]float64{1, 1}, [2]float64{loss, 1e-16}, [2]float64{1, 1}), []float64{1})
@@ -515,8 +504,8 @@ func TestQuasiNewtonConvergesAtARejectedTrial(t *testing.T) {
 	}
 }
 
-// Each coordinate meets its bound in a separate pass. The minimiser of the box model nevertheless
-// satisfies the optimality conditions.
+// The minimiser of the box model satisfies the optimality conditions even if the coordinates reach
+// their bounds one by one.
 func TestBoxModelMeetsManyBounds(t *testing.T) {
 	const n = 40
 	b := newBFGSMatrix(n, 3)
@@ -565,8 +554,8 @@ func TestMomentumFollowsTheDocumentedFormulas(t *testing.T) {
 	}
 }
 
-// The next step of Adam is as long as StepSize for any slope. A slope that predicts no gain within
-// the scale may therefore predict a gain within the step.
+// Adam converges if its slope predicts no gain over a step of length StepSize, which may exceed the
+// scale of x.
 func TestAdamConvergesByItsStepSize(t *testing.T) {
 	for step, want := range map[float64]bool{.05: true, .2: false} {
 		steps := Collect(t, Adam{StepSize: step, MaxEvals: 1}, scripted([2]float64{1, 1e-8}), []float64{1e-3})
@@ -576,8 +565,7 @@ func TestAdamConvergesByItsStepSize(t *testing.T) {
 	}
 }
 
-// After a failed trial, AdaptiveGradient takes a tenth of the step. For the next step, the ratio of
-// its last two step sizes is then .1.
+// AdaptiveGradient shortens a failed step to a tenth, and computes the next step from this ratio.
 func TestAdaptiveGradientShortensFailedTrials(t *testing.T) {
 	steps := Collect(t, AdaptiveGradient{MaxEvals: 4}, scripted([2]float64{1, 1}, [2]float64{math.Inf(1), 1}, [2]float64{1, 1}), []float64{1})
 	for k, want := range []float64{1, .99, .999, .999 - math.Sqrt(2./3+.1)*.001} {
@@ -587,8 +575,8 @@ func TestAdaptiveGradientShortensFailedTrials(t *testing.T) {
 	}
 }
 
-// If the slopes do not change, the predicted minimum is infinitely far away. The searcher
-// nevertheless projects only finite points.
+// AdaptiveGradient projects only finite points, even if constant slopes predict a minimum at
+// infinity.
 func TestAdaptiveGradientProjectsFinitePoints(t *testing.T) {
 	p := Problem{
 		Objective: func(grad, x []float64) (float64, error) {
@@ -605,8 +593,7 @@ func TestAdaptiveGradientProjectsFinitePoints(t *testing.T) {
 	Collect(t, AdaptiveGradient{MaxEvals: 9}, p, []float64{.5, .1})
 }
 
-// If all losses are equal, CMAES cannot select points, and its step size varies at random around
-// the first value. The path of the step size then has the length of a random path.
+// The step size of CMAES keeps its order of magnitude if all losses are equal.
 func TestCMAESKeepsItsStepSizeWithoutSelection(t *testing.T) {
 	p := Problem{Objective: func(_, x []float64) (float64, error) { return 1, nil }}
 	steps := Collect(t, CMAES{Source: stream("flat"), Sigma: 1, Population: 8, MaxEvals: 4001, Tol: -1}, p, make([]float64, 5))
@@ -622,8 +609,8 @@ func TestCMAESKeepsItsStepSizeWithoutSelection(t *testing.T) {
 	}
 }
 
-// The prior of a length scale is log-normal around .5. Up to ten coordinates have one length scale
-// each.
+// The prior of a length scale is log-normal around .5. Problems of up to ten coordinates have one
+// length scale for each coordinate.
 func TestLengthScalesFollowTheDocumentedPrior(t *testing.T) {
 	for n, want := range map[int]int{1: 1, 10: 10, 11: 1, 40: 1} {
 		if got := len(newGaussianProcess(n).logLength); got != want {

@@ -9,13 +9,13 @@ import (
 	"cvgm/synth"
 )
 
-// A unitSearcher makes a searcher for given units. The argument f is the unit of the loss, and x
-// holds the units of the coordinates. The settings of the searcher are converted to these units.
+// A unitSearcher makes a searcher whose settings are in the unit f of the loss and the units x of
+// the coordinates.
 type unitSearcher struct {
 	Name string
 	Make func(f float64, x []float64) Searcher
-	// Own is true if each coordinate may have its own unit. All other searchers have a single step
-	// size, so all coordinates must have the same unit.
+	// Own allows a separate unit for each coordinate. Otherwise, all coordinates share one step
+	// size and one unit.
 	Own, needsBox bool
 }
 
@@ -112,8 +112,8 @@ func inUnits(p Problem, x0 []float64, f float64, x []float64) (Problem, []float6
 	return q, scaled(x0)
 }
 
-// In other units, the same search makes the same steps and ends in the same way. In units that are
-// powers of two, the agreement is exact, because such units add no rounding errors.
+// Each search makes the same steps in other units. In units that are powers of two, the steps agree
+// to the last bit.
 func TestSearchersAreIndependentOfUnits(t *testing.T) {
 	serial.Test(t)
 	src := synth.NewStream(1, "units")
@@ -170,10 +170,8 @@ func TestSearchersAreIndependentOfUnits(t *testing.T) {
 						}
 						checkUnits(t, what, s.Make(u, ones), p.Problem, x0, u, ones, want, tol)
 						checkUnits(t, what, s.Make(1, []float64{u, u}), p.Problem, x0, 1, []float64{u, u}, want, tol)
-						// Here the two coordinates have different units. The other sets are
-						// excluded for two reasons. A coordinate that starts at 0 without bounds
-						// takes its scale from the other coordinates. In a disc, all coordinates
-						// have the same unit.
+						// The other sets need equal units: a disc, and coordinates that start at 0
+						// without bounds.
 						if s.Own && (k == 0 || k == 2 || k == 1 && !zero) {
 							checkUnits(t, what, s.Make(u, []float64{u, 1 / u}), p.Problem, x0, u, []float64{u, 1 / u}, want, UnitTol)
 						}
@@ -190,12 +188,11 @@ type unitProblem struct {
 }
 
 const (
-	// UnitTol bounds the difference between the steps of a search and the steps of the same search
-	// in other units. Rounding errors of 1e-16 grow with each step.
+	// UnitTol bounds the difference between the steps in two systems of units, in which rounding
+	// errors grow with each step.
 	UnitTol = 1e-6
-	// Two searches are compared step by step until the loss is within nearEnd of the loss at the
-	// end, relative to 1 + |loss|. After this point rounding errors determine the steps, so only
-	// the ends are compared.
+	// nearEnd ends the comparison of steps, because rounding determines the steps near the minimum.
+	// It is relative to 1 + |loss|.
 	nearEnd = 1e-8
 )
 
