@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// If there are more cells than MaxCells, there is an error before any cell is computed. There is
-// also an error if the number of cells overflows an int.
+// Cells and CellTable refuse more than MaxCells cells before they compute any, even if the number
+// overflows an int.
 func TestTooManyCellsAreRefused(t *testing.T) {
 	never := func() (int, error) {
 		t.Fatal("a cell is computed")

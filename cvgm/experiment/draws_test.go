@@ -14,15 +14,14 @@ import (
 	"cvgm/synth"
 )
 
-// The variable repetitions holds the names of those parameters that are numbers of data sets in a
-// draw.
+// repetitions lists the parameters that give the number of data sets in a draw.
 var repetitions = []string{"Seeds", "PairSeeds", "DataSets", "RingsDataSets", "LossSeeds"}
 
-// Some problems have only one data set in each draw. singles maps the name of an experiment to the
-// number of cells of these problems.
-var singles = map[string]int{"derivatives": 8, "learning": 3}
+// singleSetCells maps an experiment to its number of cells for problems with only one data set in
+// each draw.
+var singleSetCells = map[string]int{"derivatives": 8, "learning": 3}
 
-// All experiments have draws, except the experiments on the paper's own data or on a file.
+// Every experiment has draws unless it uses the paper's own data or a file.
 func TestExperimentsWithFreshDataHaveDraws(t *testing.T) {
 	var without []string
 	for _, e := range registry.All() {
@@ -37,10 +36,8 @@ func TestExperimentsWithFreshDataHaveDraws(t *testing.T) {
 
 func hasDraws(e *experiment.Experiment) bool { return experiment.Set(e.Params(), "Draw", "0") == nil }
 
-// If the repetitions of draw 0 are doubled, the run has additional cells. The additional cells must
-// equal the cells of draw 1, bit for bit. The results of two draws differ, and so do the values of
-// their cells, except for cells with only one number, which may recur by chance. The test does not
-// run with -short, because other tests run every experiment.
+// A run with twice the repetitions equals two consecutive draws, cell by cell and bit by bit. Cells
+// of different draws differ, unless they hold a single number.
 func TestDrawsFollowEachOther(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compares seven runs of each experiment")
@@ -68,7 +65,7 @@ func TestDrawsFollowEachOther(t *testing.T) {
 					}
 				}
 			}
-			was := double(t, p)
+			was := doubleRepetitions(t, p)
 			for draw := range 2 {
 				renumber(p, was, draw)
 				both, _ := runDraw(t, e, p, 0)
@@ -76,7 +73,7 @@ func TestDrawsFollowEachOther(t *testing.T) {
 				for value, times := range draws[draw] {
 					alone += max(0, times-both[value])
 				}
-				if alone != draw*singles[e.Name] || count(both) != count(draws[0])+count(draws[1])-singles[e.Name] {
+				if alone != draw*singleSetCells[e.Name] || count(both) != count(draws[0])+count(draws[1])-singleSetCells[e.Name] {
 					t.Errorf("%d and %d cells of two draws, %d of twice the repetitions, which lack %d of draw %d", count(draws[0]), count(draws[1]), count(both), alone, draw)
 				}
 			}
@@ -84,12 +81,12 @@ func TestDrawsFollowEachOther(t *testing.T) {
 	}
 }
 
-// runDraw returns the values of the cells of a draw, each with its count. It omits cells in which
-// all numbers are 0. It also returns the result, with Params.Draw set to 0.
+// runDraw returns the values of the cells of a draw with their counts, and the result with
+// Params.Draw set to 0.
 func runDraw(t *testing.T, e *experiment.Experiment, p any, draw int) (map[string]int, any) {
 	t.Helper()
 	set(t, p, "Draw", draw)
-	keeper := values{of: make(map[string]int)}
+	keeper := valueCounter{of: make(map[string]int)}
 	result, err := e.Run(t.Context(), experiment.Hooks{Keeper: &keeper}, p)
 	if err != nil {
 		t.Fatalf("draw %d: %v", draw, err)
@@ -98,15 +95,15 @@ func runDraw(t *testing.T, e *experiment.Experiment, p any, draw int) (map[strin
 	return keeper.of, result
 }
 
-// values is a keeper that counts the values of cells.
-type values struct {
+// valueCounter is a Keeper that counts the values of cells.
+type valueCounter struct {
 	mu sync.Mutex
 	of map[string]int
 }
 
-func (*values) Load(int, any) bool { return false }
+func (*valueCounter) Load(int, any) bool { return false }
 
-func (v *values) Keep(_ int, cell any) {
+func (v *valueCounter) Keep(_ int, cell any) {
 	value := fmt.Sprintf("%x", reflect.ValueOf(cell).Elem().Interface())
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -122,8 +119,8 @@ func count(cells map[string]int) (n int) {
 	return n
 }
 
-// double doubles the repetitions in p and returns the previous numbers.
-func double(t *testing.T, p any) map[string]int {
+// doubleRepetitions doubles the repetitions in p and returns the previous numbers.
+func doubleRepetitions(t *testing.T, p any) map[string]int {
 	t.Helper()
 	was := make(map[string]int)
 	for _, f := range experiment.Fields(p) {
@@ -135,9 +132,8 @@ func double(t *testing.T, p any) map[string]int {
 	return was
 }
 
-// renumber changes parameters in p that are the index of a data set, so that they refer to the same
-// data set of another draw. The tag below of such a parameter is the name of a number of
-// repetitions.
+// renumber shifts each parameter that is the index of a data set to the same data set of another
+// draw. The parameter's tag below names the number of repetitions.
 func renumber(p any, repetitions map[string]int, draw int) {
 	_ = experiment.EachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
 		if n, is := repetitions[tag.Get("below")]; is {
@@ -147,7 +143,7 @@ func renumber(p any, repetitions map[string]int, draw int) {
 	})
 }
 
-// numbersIn counts the different numbers other than 0 in the text of a cell's result.
+// numbersIn counts the distinct nonzero numbers in the text of a cell's result.
 func numbersIn(value string) int {
 	found := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("{}[] ", r) })
 	slices.Sort(found)

@@ -1,7 +1,7 @@
 package experiment
 
-// These names are for the tests of all experiments. The tests lie outside this package, because
-// they import package registry, which imports this package.
+// The tests of this package are external and need these exported names, because they import package
+// registry, which imports this package.
 const MaxCount = maxCount
 
 var EachField, IsText, WordsOf = eachField, isText, wordsOf

@@ -17,8 +17,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// A number of examples, points or steps that does not fit into any memory is an error. The error
-// gives the name, the value and the range.
+// Check refuses numbers of examples, points or steps that exceed any memory. The error names the
+// parameter, the value and the range.
 func TestHugeCountsAreRefused(t *testing.T) {
 	huge := int64(experiment.MaxCount) + 1
 	if int64(int(huge)) != huge {
@@ -48,8 +48,7 @@ func TestHugeCountsAreRefused(t *testing.T) {
 	}
 }
 
-// The ranges exclude two kinds of values: all values for which package synth returns an error, and
-// all values that do not fit into the type of a seed.
+// Check refuses values for which package synth returns an error and values that overflow a seed.
 func TestRangesOfGeneratorsAndSeeds(t *testing.T) {
 	for _, c := range []struct {
 		p    any

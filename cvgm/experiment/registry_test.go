@@ -23,8 +23,7 @@ import (
 	"cvgm/synth"
 )
 
-// If the changes of parameters are applied to the defaults, the result is the parameters. The
-// defaults have no changes.
+// Setting the reported changes on the defaults reproduces the parameters.
 func TestChangesSetTheDefaults(t *testing.T) {
 	serial.Test(t)
 	for _, e := range registry.All() {
@@ -47,7 +46,7 @@ func TestChangesSetTheDefaults(t *testing.T) {
 	}
 }
 
-// Every parameter has a help text, and a range that includes the default and the small values.
+// Every parameter has a help text and a range that contains the default and the small values.
 func TestParamsAreDescribed(t *testing.T) {
 	for _, e := range registry.All() {
 		names := make(map[string]bool)
@@ -100,8 +99,8 @@ func TestParamsAreDescribed(t *testing.T) {
 	}
 }
 
-// If a value is outside its range, there is an error before the experiment starts. The error gives
-// the name, the value and the range.
+// Run refuses a value outside its range before it computes anything. The error names the parameter,
+// the value and the range.
 func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 	serial.Test(t)
 	for _, e := range registry.All() {
@@ -142,8 +141,7 @@ func TestRunRefusesWhatIsOutOfRange(t *testing.T) {
 	}
 }
 
-// If a fraction leaves no training rows or no validation rows, there is an error before the
-// experiment starts. The test covers all experiments that have splits.
+// Check refuses a fraction that leaves no training rows or no validation rows.
 func TestFractionsWithoutRowsAreRefused(t *testing.T) {
 	seen := 0
 	for _, e := range registry.All() {
@@ -172,9 +170,8 @@ func TestFractionsWithoutRowsAreRefused(t *testing.T) {
 	}
 }
 
-// The groups of each Params have checks, and each check is called. Either Go promotes the check of
-// an embedded group, or the check of the Params calls it. If two embedded groups have checks, Go
-// promotes neither of them.
+// Every check of a parameter group is reached from its Params. If two embedded groups have a method
+// Check, Go promotes neither, so the Params must call both.
 func TestChecksOfGroupsAreReached(t *testing.T) {
 	type checked interface{ Check() error }
 	var groups func(v reflect.Value) int
@@ -209,8 +206,7 @@ func TestExperimentsStopWhenCancelled(t *testing.T) {
 	}
 }
 
-// An experiment that is cancelled ends, even within a descent, or while it draws the data sets that
-// the parameters discard.
+// A cancelled experiment ends within a descent and within the draws of discarded data sets.
 func TestExperimentsStopWithinACell(t *testing.T) {
 	seen := map[string]int{}
 	for _, e := range registry.All() {
@@ -232,19 +228,18 @@ func TestExperimentsStopWithinACell(t *testing.T) {
 	}
 }
 
-// looks is a context that counts the calls of Err.
-type looks struct {
+// countingContext is a context that counts the calls of Err.
+type countingContext struct {
 	context.Context
 	n atomic.Int64
 }
 
-func (l *looks) Err() error {
+func (l *countingContext) Err() error {
 	l.n.Add(1)
 	return l.Context.Err()
 }
 
-// Some experiments do all their work in a single call, without cells. They check their context at
-// least once for each point, step or data set.
+// Experiments without cells check their context at least once for each point, step or data set.
 func TestLongPartsLookAtTheirContext(t *testing.T) {
 	for _, c := range []struct {
 		name, param string
@@ -262,7 +257,7 @@ func TestLongPartsLookAtTheirContext(t *testing.T) {
 		seen := func(value int) int {
 			p := e.Draw(synth.NewStream(1, "long parts of "+e.Name))
 			set(t, p, c.param, value)
-			ctx := &looks{Context: t.Context()}
+			ctx := &countingContext{Context: t.Context()}
 			if _, err := e.Run(ctx, experiment.Hooks{}, p); err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
@@ -302,14 +297,14 @@ func TestLookup(t *testing.T) {
 	}
 }
 
-// encoded is a Keeper that stores cells in encoded form, like an interrupted run.
-type encoded struct {
+// encodingKeeper is a Keeper that stores cells in encoded form, like an interrupted run.
+type encodingKeeper struct {
 	mu     sync.Mutex
 	cells  map[int][]byte
 	loaded int
 }
 
-func (e *encoded) Load(i int, cell any) bool {
+func (e *encodingKeeper) Load(i int, cell any) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	kept, ok := e.cells[i]
@@ -320,7 +315,7 @@ func (e *encoded) Load(i int, cell any) bool {
 	return ok
 }
 
-func (e *encoded) Keep(i int, cell any) {
+func (e *encodingKeeper) Keep(i int, cell any) {
 	var b bytes.Buffer
 	if err := gob.NewEncoder(&b).Encode(cell); err != nil {
 		panic(err)
@@ -330,14 +325,15 @@ func (e *encoded) Keep(i int, cell any) {
 	e.cells[i] = b.Bytes()
 }
 
-// withoutCells lists the experiments that have no cells. my_data reports the progress of its tuner.
+// withoutCells lists the experiments that have no cells or, like my_data, report the progress of a
+// tuner.
 var withoutCells = []string{"differentiability_limits", "elastic_net", "errata", "my_data", "solution_paths"}
 
-// All other experiments pass their hooks on to their cells, and report each cell once.
+// Experiments report each cell once and return the same result from stored cells.
 func TestResultsAreTheSameFromKeptCells(t *testing.T) {
 	for _, e := range registry.All() {
 		p := e.Draw(synth.NewStream(1, "kept cells of "+e.Name))
-		k := &encoded{cells: make(map[int][]byte)}
+		k := &encodingKeeper{cells: make(map[int][]byte)}
 		var results [2]bytes.Buffer
 		for i := range results {
 			var reports, cells atomic.Int64

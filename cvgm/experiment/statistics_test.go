@@ -44,9 +44,8 @@ func TestEstimateByHand(t *testing.T) {
 	}
 }
 
-// The standard error depends on the true value in different ways. For a positive quantity, it grows
-// with the value. For a share, it is binomial. For any other number, it does not depend on the
-// value.
+// SEAt scales the standard error of a positive quantity with the value, uses the binomial formula
+// for a share, and is constant for any other number.
 func TestStandardErrorAtAnotherValue(t *testing.T) {
 	src := synth.NewStream(1, "standard error at another value")
 	v, tenfold := make([]float64, 20), make([]float64, 20)
@@ -61,8 +60,8 @@ func TestStandardErrorAtAnotherValue(t *testing.T) {
 	if e.SEAt(-1) != 0 || EstimateOf(v).SEAt(other.Mean) != e.SE() || EstimateOf(v[:1]).SEAt(1) != 0 {
 		t.Errorf("below 0 %v, of any number %v, of one value %v", e.SEAt(-1), EstimateOf(v).SEAt(other.Mean), EstimateOf(v[:1]).SEAt(1))
 	}
-	// All 40 repetitions have the same outcome. If the true share were ½, the standard deviation of
-	// a share of 40 repetitions would be .079.
+	// The share of 40 equal outcomes is 1. For a true share of ½, the standard deviation would be
+	// .079.
 	const trials, n = 4000, 40
 	all := ShareOf(slices.Repeat([]float64{1}, n))
 	shares := make([]float64, trials)
@@ -80,8 +79,8 @@ func TestStandardErrorAtAnotherValue(t *testing.T) {
 	}
 }
 
-// The ends of Wilson's intervals are the roots s of his equation (p − s)² = z²·s·(1−s)/n. They stay
-// within 0 and 1.
+// The ends of Wilson's interval are the roots s of (p − s)² = z²·s·(1−s)/n, and lie between 0 and
+// 1.
 func TestSharesStayWithinZeroAndOne(t *testing.T) {
 	for _, c := range []struct{ holds, n int }{{7, 10}, {10, 10}, {0, 4}, {37, 40}} {
 		v := make([]float64, c.n)
@@ -143,7 +142,7 @@ func TestIntervalsCoverTheMean(t *testing.T) {
 	}
 }
 
-// On each scale, let v be an end of the interval of a level. Chance is then half of 1 − level.
+// Chance returns (1 − level)/2 at each end of the interval of that level.
 func TestChanceBelongsToTheInterval(t *testing.T) {
 	for _, e := range []Estimate{EstimateOf([]float64{-1, 2, 4, 3}), RatioOf([]float64{1, 2, 4, 3}), ShareOf([]float64{1, 0, 0, 1, 0, 0, .5, 1, 0, 0, 0})} {
 		for _, level := range []float64{.9, .95} {
@@ -231,8 +230,7 @@ func TestPoolIsTheEstimateOfAll(t *testing.T) {
 	}
 }
 
-// If no repetitions can give the estimates, Pool returns an error and does not panic. It also
-// returns an error if there are no estimates.
+// Pool refuses estimates that no repetitions can give, and an empty list.
 func TestPoolOfDamagedEstimates(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	sound := []Estimate{{1, .1, 5, AnyNumber}, {1, nan, 1, AnyNumber}, {nan, nan, 1, AnyNumber}, {0, 0, 9, Share}, {1, 0, 9, Share}, {0, 0, 9, Positive}}
@@ -260,8 +258,7 @@ func TestCompareCountsTiesHalf(t *testing.T) {
 	if c.Wins != .625 || c.Difference.Mean != -.25 {
 		t.Errorf("%+v", c)
 	}
-	// If two losses differ by less than the effect of the searches' stopping rules, they are a tie,
-	// in any unit.
+	// Losses that differ by less than TieTol are a tie, in any unit.
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		if c := Compare([]float64{unit, unit * (1 - TieTol/3), unit * (1 - 3*TieTol), unit * (1 + 3*TieTol)}, []float64{unit, unit, unit, unit}); c.Wins != .5*(1+1)/4+.25 {
 			t.Errorf("units of %g: %+v", unit, c)
@@ -363,9 +360,8 @@ func TestKeptCellsAreNotComputedAgain(t *testing.T) {
 	}
 }
 
-// The interval contains the median of a skewed population in at least 95 of 100 samples, up to the
-// scatter of this number. For some sample sizes, no interval reaches the level. The interval is
-// then infinite.
+// The interval of the median has a coverage of at least .95 for a skewed population. For fewer than
+// six values, it is infinite.
 func TestMedianIntervalCoversTheMedian(t *testing.T) {
 	const samples, n = 2000, 40
 	src := synth.NewStream(3, "medians")

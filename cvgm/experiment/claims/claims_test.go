@@ -30,8 +30,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// scramble sets every float of the value v to a random number. It makes empty slices long enough
-// for every index that the claims use.
+// scramble sets every float of the value v to a random number and extends empty slices to 60
+// entries.
 func scramble(v reflect.Value, rng *rand.Rand) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -130,7 +130,7 @@ func fakeResults(seed uint64) Results {
 	r.ElasticNet.Params.Train, r.Rings.Params.Test = 30+int(seed), 1000
 	r.ElasticNet.Params.Samples = 1000 + int(seed)
 	r.Learning.Loss.Methods[1].Test.Mean = -1 // the lowest, so the best
-	// The texts of the claims contain the following values, so they are the same for every seed.
+	// These parameters are the same for every seed, because the texts of the claims contain them.
 	for i := range r.Unrolled.ByRate {
 		r.Unrolled.ByRate[i].Rate = .1 * float64(i)
 	}
@@ -151,8 +151,8 @@ func fakeResults(seed uint64) Results {
 	return r
 }
 
-// measured returns the measurements of all claims. Each key begins with the words of the sentence.
-func measured(claims []Claim) map[string]Measurement {
+// measurementsOf maps the sentence and the text of each measurement to the measurement.
+func measurementsOf(claims []Claim) map[string]Measurement {
 	all := make(map[string]Measurement)
 	for _, c := range claims {
 		for _, m := range c.Measured {
@@ -166,7 +166,7 @@ func measured(claims []Claim) map[string]Measurement {
 func TestClaimsAreReadFromResults(t *testing.T) {
 	serial.Test(t)
 	printed := quotations[saysSeeds].text // this sentence compares two printed numbers
-	a, b := measured(Claims(fakeResults(1))), measured(Claims(fakeResults(2)))
+	a, b := measurementsOf(Claims(fakeResults(1))), measurementsOf(Claims(fakeResults(2)))
 	if len(a) != len(b) || len(a) < 60 {
 		t.Fatalf("%d and %d measurements", len(a), len(b))
 	}
@@ -183,8 +183,8 @@ func TestClaimsAreReadFromResults(t *testing.T) {
 	}
 }
 
-// To repeat a measurement, a reader needs its setting. The setting is made from the parameters, so
-// other parameters give another setting. If a result has no parameters, its settings are constants.
+// The setting of a measurement changes with the parameters. Results without parameters have
+// constant settings.
 func TestSettingsAreReadFromParameters(t *testing.T) {
 	serial.Test(t)
 	constant := []sentence{saysUnion, saysRange, saysSeeds, saysLinear, saysLittleOnTop, saysMostTime, saysSplitUp, saysSpecialised, saysFiveOrSix, saysBayesRule, saysSmoothInAlpha}
@@ -241,7 +241,7 @@ func TestEverySentenceIsJudged(t *testing.T) {
 // keepResults is the command that writes the results that keptClaims reads.
 const keepResults = "go test ./notebooks/notebook -run TestResultsOfTheClaims -timeout 0 -keep-results"
 
-// keptClaims applies the current rules to stored results, which contain all numbers of the claims.
+// keptClaims applies the current rules to the stored results.
 func keptClaims(t *testing.T) []Claim {
 	f, err := os.Open(filepath.Join("testdata", "results.gob.gz"))
 	if err != nil {
@@ -271,8 +271,7 @@ func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
 	}
 }
 
-// Every rule can fail, even the rule of an aside: it rejects the measurement itself, or the
-// control, a case in which the sentence is false.
+// Every rule rejects its measurement or its control, a case in which the sentence is false.
 func TestEveryRuleCanFail(t *testing.T) {
 	serial.Test(t)
 	fails := []Verdict{Differs, PaperError, Slip}
@@ -288,8 +287,8 @@ func TestEveryRuleCanFail(t *testing.T) {
 	}
 }
 
-// The rules give the same verdicts as the committed table. The numbers in the table are from the
-// stored results, pooled with the recorded draws.
+// The current rules give the verdicts of the committed table, whose numbers are pooled over the
+// recorded draws.
 func TestVerdictsAreThoseOfTheTable(t *testing.T) {
 	serial.Test(t)
 	f, err := os.Open(filepath.Join("..", "..", "..", "figures", "out", "00_start", "claims.csv"))
@@ -313,7 +312,7 @@ func TestVerdictsAreThoseOfTheTable(t *testing.T) {
 		}
 		want[sentence+" "+text] = verdicts{Verdict(strings.Trim(cell(row, "Verdict"), "()")), Verdict(cell(row, "Control's verdict"))}
 	}
-	for text, m := range measured(pooledClaims(t)) {
+	for text, m := range measurementsOf(pooledClaims(t)) {
 		v := verdicts{Own: m.Verdict}
 		if m.Control != nil && !slices.Contains([]Verdict{Differs, PaperError, Slip}, m.Verdict) { // the verdict shows that the rule can fail
 			v.Control = m.Control.Verdict
@@ -325,7 +324,7 @@ func TestVerdictsAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-// Every rule for repetitions has a smallest difference that matters, and a reason for it.
+// Every rule for repetitions has a smallest difference that matters, with a reason.
 func TestEveryRuleHasASmallestDifference(t *testing.T) {
 	judged := 0
 	rows(pooledClaims(t), func(name string, m *Measurement) {
@@ -342,8 +341,7 @@ func TestEveryRuleHasASmallestDifference(t *testing.T) {
 	}
 }
 
-// If a quantity cannot be negative, or cannot be above 1, its interval does not extend there. This
-// is also true of intervals over several draws.
+// Intervals over several draws stay on their scale: above 0, and below 1 for shares.
 func TestIntervalsOfDrawsStayOnTheirScale(t *testing.T) {
 	ends := map[string][2]float64{"1a": {0, math.Inf(1)}, "1b": {0, math.Inf(1)}, "15a": {0, math.Inf(1)}, "16a": {0, math.Inf(1)}, "22a": {0, 1}, "44a": {0, math.Inf(1)}, "47a": {0, 1}}
 	found := 0
@@ -362,8 +360,8 @@ func TestIntervalsOfDrawsStayOnTheirScale(t *testing.T) {
 	}
 }
 
-// If a learned kernel has fewer splits than the paper's 256, its setting begins with the number of
-// splits.
+// The setting of a learned kernel begins with its number of splits if it has fewer than the paper's
+// 256.
 func TestSettingsBeginWithOtherSplitsThanThePapers(t *testing.T) {
 	few := regexp.MustCompile("CV loss: logistic loss of K = ([0-9]+) uniform splits, p = 0.95, logistic regression")
 	found := 0
@@ -382,8 +380,7 @@ func TestSettingsBeginWithOtherSplitsThanThePapers(t *testing.T) {
 	}
 }
 
-// A search for the elastic net may have another start or another box than the paper. The setting of
-// such a search begins with the start or the box.
+// The setting of a search begins with its start or box if they differ from the paper's.
 func TestSettingsBeginWithAnotherSearchThanThePapers(t *testing.T) {
 	start, box := "start λ1 = 0.1, λ2 = 0.1 in the place of the paper's 0.01, 0.0001; ", "box up to 3.16228 in the place of the paper's 0.1; "
 	want := map[string]string{"5a": box, "11a": start + box, "18a": start + box, "18b": start + box, "18m": box, "22a": box, "24c": start, "24d": start, "24e": start, "24a": "", "30a": "", "31d": ""}
@@ -402,9 +399,8 @@ func TestSettingsBeginWithAnotherSearchThanThePapers(t *testing.T) {
 	}
 }
 
-// The rule of "nearly linearly separable" has a bound between two accuracies. The bound is a
-// quarter of the way from the accuracy of the Bayes rule to the accuracy of the best line. The
-// accuracy of the line does not confirm the sentence, and neither does the accuracy half way.
+// The rule of "nearly linearly separable" has its bound a quarter of the way from the accuracy of
+// the Bayes rule to the accuracy of the best line.
 func TestNearBayes(t *testing.T) {
 	rings := kernels.DefaultRings().RingsData
 	_, line := differentiability.HalfPlane(rings)
@@ -422,11 +418,11 @@ func TestNearBayes(t *testing.T) {
 func TestEveryResultHasClaims(t *testing.T) {
 	serial.Test(t)
 	results := fakeResults(1)
-	all := len(measured(Claims(results)))
+	all := len(measurementsOf(Claims(results)))
 	for i := range reflect.TypeFor[Results]().NumField() {
 		r := results
 		reflect.ValueOf(&r).Elem().Field(i).SetZero()
-		if len(measured(Claims(r))) >= all {
+		if len(measurementsOf(Claims(r))) >= all {
 			t.Errorf("no claim is judged by %s", reflect.TypeFor[Results]().Field(i).Name)
 		}
 	}
@@ -487,16 +483,15 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s at %+v: %+v, want %+v", c.rule.text, c.m, got, c.want)
 		}
 	}
-	// If a statement holds on all of a few data sets, the share of all sets is not yet decided to
-	// be above 9 of 10.
+	// Six successes of six do not decide that a share is above .9.
 	all := experiment.ShareOf([]float64{1, 1, 1, 1, 1, 1})
 	if got := aboveRule(.9, ofSets).judge(all, nil); got.Verdict != NotDecided {
 		t.Errorf("6 of 6: %+v", got)
 	}
 }
 
-// A measured bound also has an error. If it is measured on the same data as the estimate, the test
-// uses paired differences, in which common errors cancel.
+// A rule whose bound is measured on the same data as the estimate uses paired differences, in which
+// common errors cancel.
 func TestMeasuredBoundsEnterPaired(t *testing.T) {
 	src := synth.NewStream(1, "bounds")
 	var loss, worst []float64
@@ -534,9 +529,8 @@ func TestConjunction(t *testing.T) {
 	}
 }
 
-// Verdicts depend on intervals. If all intervals contain all numbers, no row with an interval is
-// decided, and neither is its control. No measurement uses the mean of an Estimate without its
-// interval.
+// No row and no control is decided if its interval contains all numbers, so verdicts depend on
+// intervals and not on means.
 func TestWideIntervalsDecideNothing(t *testing.T) {
 	serial.Test(t)
 	r, means := fakeResults(1), map[float64]bool{}
@@ -568,7 +562,7 @@ func TestWideIntervalsDecideNothing(t *testing.T) {
 	r.Timings.RunsOfEach = 7
 	widen(reflect.ValueOf(&r).Elem())
 	judged, controls := 0, 0
-	for text, m := range measured(Claims(r)) {
+	for text, m := range measurementsOf(Claims(r)) {
 		if mean := math.Abs(m.Ours.Mean); mean > 0 && means[mean] && math.IsNaN(m.Ours.Margin) {
 			t.Errorf("%q: the mean %v has lost its interval", text, m.Ours.Mean)
 		}
@@ -593,22 +587,22 @@ func TestWideIntervalsDecideNothing(t *testing.T) {
 	}
 }
 
-// All numbers of hyperparameters have the same data sets. If the difference in excess is the same
-// on each data set, it therefore has no error.
+// The excess of grids is compared data set by data set. A difference that is the same on each data
+// set has no error.
 func TestExcessOfGridsIsPaired(t *testing.T) {
 	of := func(n int, excess float64) searches.Dimension {
 		lowest := []float64{1, 2, 4}
 		cv := []float64{1 + 3 + excess, 2 + 7 + excess, 4 + excess}
 		return searches.Dimension{Hyperparameters: n, Lowest: lowest, Methods: []searches.DimensionMethod{{Name: "exhaustive", CV: cv}, {Name: "random", CV: cv}, {Name: searches.QuasiNewton, CV: lowest}}}
 	}
-	for text, m := range measured(claimsOf(&searches.DimensionsResult{Dimensions: []searches.Dimension{of(1, 0), of(5, .25)}})) {
+	for text, m := range measurementsOf(claimsOf(&searches.DimensionsResult{Dimensions: []searches.Dimension{of(1, 0), of(5, .25)}})) {
 		if strings.Contains(text, "exhaustive search above the lowest known") && (math.Abs(m.Ours.Mean-.25) > 1e-12 || m.Ours.Margin > 1e-12) {
 			t.Errorf("%+v", m.Ours)
 		}
 	}
 }
 
-// A value that was not measured is NaN. A claim on this value is not testable.
+// A claim on a value that was not measured is not testable.
 func TestWithoutMeasurement(t *testing.T) {
 	run := new(kernels.Run)
 	for name, v := range map[string]float64{"LastLoss": run.LastLoss(), "FinalAccuracy": run.FinalAccuracy(), "Final": elasticnet.Search{}.Final()} {
@@ -618,7 +612,7 @@ func TestWithoutMeasurement(t *testing.T) {
 	}
 	dimensions := &searches.DimensionsResult{Dimensions: []searches.Dimension{{Hyperparameters: 5, Methods: []searches.DimensionMethod{{Name: "exhaustive", CV: []float64{1}, Excess: once(1)}, {Name: "random"}, {Name: searches.QuasiNewton}}}}}
 	for _, r := range []any{new(searches.DimensionsResult), dimensions, &differentiability.UnrolledResult{ByRate: []differentiability.UnrolledRun{{Rate: 3}}}} {
-		for text, m := range measured(claimsOf(r)) {
+		for text, m := range measurementsOf(claimsOf(r)) {
 			if m.Verdict != NotTestable {
 				t.Errorf("%T: %q is %s, measured %v", r, text, m.Verdict, m.Ours)
 			}
@@ -628,7 +622,7 @@ func TestWithoutMeasurement(t *testing.T) {
 
 var draws = flag.Int("draws", 3, "random small runs of each experiment")
 
-// Every experiment runs with random small parameters. Its result can be used to judge the claims.
+// Every experiment runs with random small parameters and returns a result that the claims accept.
 func TestRandomSmallRuns(t *testing.T) {
 	many := *draws
 	if testing.Short() {
@@ -662,8 +656,7 @@ func claimsOf(result any) []Claim {
 	return Claims(all)
 }
 
-// The words of a finding depend on the verdict on its row. If the rule confirms a control, the
-// finding does not have these words.
+// The words of a finding follow from the verdict on its row.
 func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 	row := func(r rule, mean, margin float64, m Measurement) *Measurement {
 		m.Ours = experiment.Estimate{Mean: mean, Margin: margin, N: 100}
@@ -719,10 +712,9 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 	}
 }
 
-// mapOf returns a map of one problem, with two sizes and two numbers of hyperparameters. The test
-// loss of the training gradient is 1. With the CV gradient, the test loss is 1 + lossChange plus
-// noise. The arguments of lossChange state whether a cell has many examples and many
-// hyperparameters. The parameter oneLoss is the test loss with one hyperparameter.
+// mapOf returns a map of one problem for two sizes and two numbers of hyperparameters. The test
+// losses are 1 for the training gradient, 1 + lossChange plus noise for the CV gradient, and
+// oneLoss for one hyperparameter.
 func mapOf(seed uint64, problem string, oneLoss, scatter float64, lossChange func(many, large bool) float64) *manyhyper.MapResult {
 	src, r := synth.NewStream(seed, "map"), &manyhyper.MapResult{Params: manyhyper.DefaultGradientMap()}
 	for _, n := range []int{8, 60} {
@@ -754,8 +746,7 @@ func rowOf(t *testing.T, result any, contains string) *Measurement {
 	return found
 }
 
-// If a number in the map changes its sign, the verdict on its row and the words of the finding
-// change, too.
+// The verdict on a row of the map and the words of its finding follow the sign of the row's number.
 func TestRowsOfTheMapTurnWithItsNumbers(t *testing.T) {
 	helpsFew := func(by float64) func(many, large bool) float64 {
 		return func(many, _ bool) float64 { return choose(many, 0, -by) }
@@ -785,8 +776,7 @@ func TestRowsOfTheMapTurnWithItsNumbers(t *testing.T) {
 			t.Errorf("%s: %+v is %s, want %s", m.Text, m.Ours, m.Verdict, c.want)
 		}
 	}
-	// If one hyperparameter is better than many, the control fulfils the condition of the row's
-	// rule.
+	// The rule confirms the control if one hyperparameter is better than many.
 	for one, want := range map[float64]Verdict{2: Differs, .5: Confirmed} {
 		if m := rowOf(t, mapOf(1, manyhyper.MapOfWeights, one, .01, helpsFew(0)), "weights of a network, N = 8"); m.Control.Verdict != want || math.Abs(m.Control.Ours.Mean-(one-1)/2) > .01 {
 			t.Errorf("one hyperparameter with the loss %v: the control is %+v, want %s", one, m.Control, want)
@@ -805,7 +795,7 @@ func TestRowsOfTheMapTurnWithItsNumbers(t *testing.T) {
 	if got, want := withMoreWeights([]*Measurement{rowOf(t, open, large)}), "; undecided from 42 to 322 weights"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	// With only one size, or only one number of hyperparameters, there is nothing to compare.
+	// A map of one size or of one number of hyperparameters has no rows that compare them.
 	one := mapOf(1, manyhyper.MapOfWidths, 2, .01, helpsFew(.1))
 	one.Cells = one.Cells[:2]
 	rows(claimsOf(one), func(_ string, m *Measurement) {
@@ -854,8 +844,7 @@ func TestFindingsOfOpenRows(t *testing.T) {
 	}
 }
 
-// A remark on a result contains numbers of the result: the sum of two changes, the step of a run
-// with the lowest loss, and the rate of a descent.
+// A remark contains numbers of the result that it describes.
 func TestRemarksFollowFromResults(t *testing.T) {
 	serial.Test(t)
 	e := func(mean, margin float64) experiment.Estimate {
@@ -897,7 +886,7 @@ func TestRemarksFollowFromResults(t *testing.T) {
 	}
 }
 
-// A row of the ablation is judged by its interval, and by the smallest difference that matters.
+// HelpOf judges a row of the ablation by its interval and the smallest difference that matters.
 func TestHelpOf(t *testing.T) {
 	for _, c := range []struct {
 		mean, margin float64
@@ -913,8 +902,8 @@ func TestHelpOf(t *testing.T) {
 	}
 }
 
-// One slow run of a benchmark does not widen the interval of the median. In records without an
-// interval, the lowest and the highest run are its ends.
+// A single slow run of a benchmark does not widen the interval of the median. For records without
+// an interval, the extreme runs are its ends.
 func TestTimingsOfOneSlowRun(t *testing.T) {
 	two := func(slow BenchStat) experiment.Estimate {
 		timings := &Timings{RunsOfEach: 9, Benchmarks: map[string]map[string]BenchStat{

@@ -20,10 +20,9 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// drawn returns one draw of a claim with two rows. The estimate of the first row is the mean of n
-// normal numbers. The estimate of the second row is a loss, which is small in comparison with the
-// loss of a bad choice.
-func drawn(src *synth.Stream, n int, mean float64) []Claim {
+// meanAndLossClaim returns a claim with a row for the mean of n normal numbers and a row for a loss
+// that is small compared with a bad choice's.
+func meanAndLossClaim(src *synth.Stream, n int, mean float64) []Claim {
 	var v, loss, worst []float64
 	for range n {
 		v = append(v, mean+src.NormFloat64())
@@ -38,9 +37,9 @@ func drawn(src *synth.Stream, n int, mean float64) []Claim {
 	return []Claim{c}
 }
 
-// An estimate has moved if its difference from the record is larger than rounding errors.
+// Moved lists the rows whose estimates differ from the record by more than rounding errors.
 func TestMoved(t *testing.T) {
-	first := drawn(synth.NewStream(1, "moved"), 60, -.2)
+	first := meanAndLossClaim(synth.NewStream(1, "moved"), 60, -.2)
 	m := first[0].Measured
 	m = append(m, Measurement{Text: "computed once", Ours: once(3)}, Measurement{Text: "a time", Ours: once(5), timed: true})
 	first[0].Measured = m
@@ -66,8 +65,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// pooledDraws makes some draws of claims. It returns the claims of the first draw, the records of
-// all draws, and the claims, judged with all draws together.
+// pooledDraws returns the claims of the first draw, the records of all draws, and the claims judged
+// by all draws.
 func pooledDraws(t *testing.T, draws int, draw func(d int) []Claim) (first []Claim, records []Record, pooled []Claim) {
 	t.Helper()
 	for d := range draws {
@@ -84,12 +83,12 @@ func pooledDraws(t *testing.T, draws int, draw func(d int) []Claim) (first []Cla
 	return first, records, pooled
 }
 
-// Ten draws decide a row that no single draw decides. The verdicts on single draws flip as often as
-// their scatter predicts.
+// Pool decides a row with ten draws of which the first decides nothing. The number of flips between
+// draws agrees with their scatter.
 func TestDrawsArePooled(t *testing.T) {
 	const draws, n = 10, 60
 	src := synth.NewStream(1, "draws")
-	first, records, pooled := pooledDraws(t, draws, func(int) []Claim { return drawn(src, n, -.2) })
+	first, records, pooled := pooledDraws(t, draws, func(int) []Claim { return meanAndLossClaim(src, n, -.2) })
 	m, little := pooled[0].Measured[0], pooled[0].Measured[1]
 	if m.Ours.N != draws*n || m.Verdict != Confirmed || m.Control.Verdict != Differs || little.Verdict != Confirmed || little.Ours.N != draws*n {
 		t.Errorf("%+v\n%+v", m, little)
@@ -97,7 +96,7 @@ func TestDrawsArePooled(t *testing.T) {
 	if first[0].Measured[0].Verdict != NotDecided || first[0].Measured[0].Draws != nil {
 		t.Errorf("the draw itself: %+v", first[0].Measured[0].Judgement)
 	}
-	// The estimate of each draw is −.2 ± .26, so about two of three draws decide nothing.
+	// The interval of a single draw is −.2 ± .26, so about two of three draws are undecided.
 	if d := m.Draws; d.N != draws || d.Flips < 3 || d.Expected < 4 || d.Expected > 8 || d.Chance < .01 {
 		t.Errorf("%+v", d)
 	}
@@ -120,8 +119,8 @@ func TestDrawsArePooled(t *testing.T) {
 	}
 }
 
-// A value that is computed only once in each draw also varies between draws. If the bound lies
-// within this scatter, one flip in ten draws is not unusual.
+// The scatter between draws of a value without repetitions predicts its flips: one in ten is not
+// unusual here.
 func TestDrawsOfWhatIsComputedOnce(t *testing.T) {
 	claim := func(v float64) []Claim {
 		var all measurements
@@ -145,8 +144,8 @@ func TestDrawsOfWhatIsComputedOnce(t *testing.T) {
 	}
 }
 
-// The scatter of a share does not extend beyond 1. So it predicts no flips for a share of 1 over
-// all data sets. The scatter of a positive value does not extend below 0.
+// flipProbability is 0 for a share of 1 over all data sets, because the scatter stays on the scale
+// of the estimate.
 func TestExpectedFlipsAtTheEndsOfScales(t *testing.T) {
 	all := make([]float64, 100)
 	for i := range all {
@@ -165,11 +164,11 @@ func TestExpectedFlipsAtTheEndsOfScales(t *testing.T) {
 	}
 }
 
-// If the draws of a row differ by more than its repetitions explain, Reckon reports the row.
+// Reckon reports a row whose draws differ by more than its repetitions explain.
 func TestDrawsThatFlipTooOftenAreFound(t *testing.T) {
 	src := synth.NewStream(2, "draws")
 	_, _, pooled := pooledDraws(t, 10, func(d int) []Claim { // alternately above and below the bound
-		return drawn(src, 2000, .3*float64(1-2*(d%2))+.02)
+		return meanAndLossClaim(src, 2000, .3*float64(1-2*(d%2))+.02)
 	})
 	if d := pooled[0].Measured[0].Draws; d.Flips < 5 || d.Chance > .01 {
 		t.Errorf("%+v", d)
@@ -181,7 +180,7 @@ func TestDrawsThatFlipTooOftenAreFound(t *testing.T) {
 
 func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 	src := synth.NewStream(3, "draws")
-	claims := [][]Claim{drawn(src, 60, 0), drawn(src, 60, 0)}
+	claims := [][]Claim{meanAndLossClaim(src, 60, 0), meanAndLossClaim(src, 60, 0)}
 	want := []Record{RecordOf(claims[0]), RecordOf(claims[1])}
 	b := bytes.NewBufferString("# a source\n")
 	for d, r := range want {
@@ -210,7 +209,7 @@ func TestRecordsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// A record that no run of the program writes is an error. The error names the line of the record.
+// ReadRecords refuses a record that no run writes, and names its line.
 func TestDamagedRecords(t *testing.T) {
 	heading := strings.Join(recordHeader, ",") + "\n"
 	for text, want := range map[string]string{
@@ -242,8 +241,8 @@ func TestDamagedRecords(t *testing.T) {
 	}
 }
 
-// The result of Holm's correction is computed by hand. With three decided rows, the smallest
-// p-value is compared with .05/3, and the next with .05/2.
+// Reckon applies Holm's correction: the smallest of three p-values is compared with .05/3, and the
+// next with .05/2.
 func TestReckon(t *testing.T) {
 	row := func(z float64) Measurement {
 		n := 100000 // so many that t is normal
@@ -259,8 +258,8 @@ func TestReckon(t *testing.T) {
 	if r.Decided != 3 || math.Abs(r.Chance-.15) > 1e-12 || !slices.Equal(r.Opened, []string{"7a", "7c"}) {
 		t.Errorf("%+v", r)
 	}
-	// Outside of the range of a rule with two bounds, p belongs to the nearer bound. At 2.2
-	// standard errors from the bound .1, it is .0139.
+	// Outside the range of a rule with two bounds, p refers to the nearer bound. It is .0139 at 2.2
+	// standard errors.
 	far := Measurement{Ours: experiment.Estimate{Mean: .1 + 2.2e-3, Margin: 1.96e-3, N: 100000}}
 	far.setRule(equalsRule(0, .1, ""))
 	if far.judge(); far.Verdict != Differs || math.Abs(far.chance()-.0139) > 1e-4 {
@@ -272,9 +271,8 @@ func TestReckon(t *testing.T) {
 	}
 }
 
-// The test is about rows that have repetitions and decide a sentence. In each of these rows, the
-// recorded draws together distinguish the smallest difference that matters from 0. No row flips
-// more often than its errors predict.
+// The recorded draws distinguish the smallest difference that matters from 0, in each row that
+// decides a sentence. No row flips more often than its errors predict.
 func TestRecordedDrawsHavePower(t *testing.T) {
 	serial.Test(t)
 	pooled := pooledClaims(t)
@@ -284,8 +282,7 @@ func TestRecordedDrawsHavePower(t *testing.T) {
 			return
 		}
 		judged++
-		// The result of Tells is itself an estimate. The test therefore allows two relative
-		// standard errors of this result.
+		// Tells is itself estimated, so the test allows two relative standard errors of its result.
 		slack := 1 + 2/math.Sqrt(2*float64(m.Ours.N))
 		if !m.Aside && m.Smallest > 0 && m.Tells() > slack*m.Smallest {
 			t.Errorf("%s: %d repetitions tell %.3g from none, and %.3g matters: %s", name, m.Ours.N, m.Tells(), m.Smallest, m.Text)
@@ -328,9 +325,10 @@ func pooledBy(t *testing.T, draws []Record) []Claim {
 	return pooled
 }
 
-// Ten fresh draws decide no more rows otherwise than the errors of their estimates predict, no
-// single row flips more often than predicted, and all findings have the same verdicts. The fresh draws, testdata/fresh.csv, did not affect
+// Ten fresh draws, from draw 10 on, reach the verdicts of the recorded draws. They did not affect
 // the choice of any rule, size or sentence.
+//
+// More rows may differ only if the errors of their estimates predict this.
 func TestFreshDrawsDecideTheSame(t *testing.T) {
 	serial.Test(t)
 	fresh := readDraws(t, filepath.Join("testdata", "fresh.csv"), 10)
@@ -365,8 +363,7 @@ func TestFreshDrawsDecideTheSame(t *testing.T) {
 	}
 }
 
-// If a smallest difference decides a finding, the words of the finding change with this difference.
-// If a finding is far from every bound, they do not change.
+// The words of a finding change with the smallest difference only if the finding is near a bound.
 func TestLimitsOfFindings(t *testing.T) {
 	all := pooledClaims(t)
 	l := LimitsOf(all)
@@ -384,8 +381,8 @@ func TestLimitsOfFindings(t *testing.T) {
 	}
 }
 
-// The pilot is draw 20 of those experiments whose number of repetitions follows from it. Ten such
-// draws together distinguish the smallest difference that matters from 0.
+// Ten draws with as many repetitions as the pilot, draw 20, distinguish the smallest difference
+// that matters from 0.
 func TestPilotHasPower(t *testing.T) {
 	const draws = 10
 	cannot := []string{"27b"} // the smallest difference is the rounding error of a printed number, on one data set

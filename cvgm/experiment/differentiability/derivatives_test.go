@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// For several draws, each derivative agrees with the finite differences up to their rounding
-// errors. Forward mode and reverse mode agree, too.
+// Derivatives by forward and reverse mode agree with each other and with finite differences in five
+// draws.
 func TestDerivativesMeetDifferences(t *testing.T) {
 	for draw := range 5 {
 		p := DefaultDerivatives()
@@ -25,8 +25,7 @@ func TestDerivativesMeetDifferences(t *testing.T) {
 			t.Fatalf("%d checks of %v", len(r.Checks), r.Examples())
 		}
 		for _, c := range r.Checks {
-			// The tolerance is divided by the derivative, because the derivative may be small by
-			// chance.
+			// The derivative divides the tolerance, because it may be small by chance.
 			if i, e := c.Best(); e > 1e-8/math.Min(1, math.Abs(c.VJP)) {
 				t.Errorf("draw %d, %s in %s: %g from the best difference, at step %g", draw, c.Example, c.Input, e, r.Steps[i])
 			}
@@ -66,8 +65,8 @@ func TestSolveDie(t *testing.T) {
 	}
 }
 
-// If all coefficients of a learner are zero, the derivatives and the finite differences are 0, and
-// there is no kink. A coefficient that jumps has no kink either.
+// Derivatives and differences are 0 for penalties that make all coefficients 0. The experiment on
+// kinks refuses penalties without a kink.
 func TestExtremePenalties(t *testing.T) {
 	p := casetest.Drawn[DerivativesParams]("derivatives")
 	p.Lambda1 = 10

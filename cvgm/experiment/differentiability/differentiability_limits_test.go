@@ -21,8 +21,8 @@ func TestDifferentiabilityLimits(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The kink satisfies the range condition: ∇_a g = (−1, 0) is −1 times the first column of
-		// ∇_z g.
+		// The kink satisfies the range condition, because ∇_a g = (−1, 0) is −1 times the first
+		// column of ∇_z g.
 		if r.Range.RangeResidual > 1e-14 || r.Range.Left != 1 || r.Range.Right != 0 || len(r.Range.Weak) != 1 || r.Range.Rule == "" {
 			t.Errorf("range: %+v", r.Range)
 		}
@@ -41,7 +41,7 @@ func TestDifferentiabilityLimits(t *testing.T) {
 		if a := v.Independent[0] / v.IndependentAtZero; math.Abs(a-1) > 1e-5 {
 			t.Errorf("with independent features the derivative at λ2 = %g is %g times that at 0", v.Lambda2[0], a)
 		}
-		// If λ2 decreases by a factor of ten, the derivative grows by a factor of ten.
+		// The derivative is inversely proportional to λ2.
 		if rate := math.Log(v.Twice[0]/v.Twice[6]) / math.Log(v.Lambda2[6]/v.Lambda2[0]); math.Abs(rate-1) > .01 {
 			t.Errorf("with a feature given twice the derivative grows with the power %g", rate)
 		}
@@ -55,8 +55,7 @@ func TestDifferentiabilityLimits(t *testing.T) {
 	}
 }
 
-// outsideRange returns 0 for a vector in the range of the matrix, and otherwise the distance from
-// the range.
+// outsideRange returns the distance of a vector from the range of a matrix.
 func TestOutsideRange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := rapid.SliceOfN(rapid.Float64Range(-1, 1), 6, 6).Draw(t, "v")

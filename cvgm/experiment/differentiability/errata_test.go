@@ -31,8 +31,8 @@ func TestErrata(t *testing.T) {
 		if k := r.Loss; k.Left != 1 || k.Right != 0 || k.Refusal == "" { // because θ = min(a, 1)
 			t.Errorf("slopes of a learned loss %+v", k)
 		}
-		// The test finds the radius at which the densities of |r| are equal by bisection. Because
-		// of the tails of r below 0, it differs from 1.5, but by less than 1e-5.
+		// The densities of |r| are equal at a radius within 1e-5 of 1.5. The tails of r below 0
+		// cause the difference.
 		if b := r.Bayes; math.Abs(b.Radius-1.5) > 1e-5 || math.Abs(b.Origin-.5) > 1e-15 {
 			t.Errorf("radius %v, accuracy %v", b.Radius, b.Origin)
 		}

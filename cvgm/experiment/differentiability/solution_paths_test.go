@@ -11,8 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The integral of the slopes of a path is its rise. The dual variables are between 0 and 1. The two
-// ways to compute the solution of the machine agree.
+// The integral of the slopes along a solution path equals the change of the solution.
 func TestSolutionPaths(t *testing.T) {
 	serial.Test(t)
 	p := DefaultSolutionPaths()

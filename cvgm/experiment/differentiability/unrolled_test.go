@@ -35,7 +35,7 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 				t.Errorf("rate %v: error %v", run.Rate, last)
 			}
 		case run.Rate < .05:
-			// With a learning rate of a hundredth, a thousand steps do not reach the minimum.
+			// A thousand steps with a learning rate of .01 do not reach the minimum.
 			if last < .3 || e[0] < .9 {
 				t.Errorf("rate %v: error from %v to %v", run.Rate, e[0], last)
 			}
@@ -61,8 +61,8 @@ func TestUnrolledConvergesToTheImplicitDerivativeOrExplodes(t *testing.T) {
 	}
 }
 
-// The recursion of the rounding experiment gives the library's derivative, in float64 and in
-// precise arithmetic. Its elimination gives the library's implicit derivative.
+// The recursion and the elimination of the rounding experiment give the library's derivatives, in
+// float64 and in precise arithmetic.
 func TestUnrolledInAnyArithmetic(t *testing.T) {
 	serial.Test(t)
 	p := DefaultUnrolled()
@@ -87,8 +87,8 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 		casetest.Near(t, "factor", factor, preciseFactor, 1e-9)
 		casetest.Near(t, "implicit", exactly, implicit, 1e-12)
 	}
-	// Without momentum, a step multiplies the distance from the minimum by I − η(H + λI). The
-	// factor is largest along the direction of smallest curvature.
+	// Without momentum, a step multiplies the distance from the minimum by I − η(H + λI), most
+	// along the direction of smallest curvature.
 	long, r := descent{steps: 200, rate: .1}, newRidgeFit(floating[float64](), train, test, p.Penalty)
 	_, before, err := r.unrolled(t.Context(), long)
 	long.steps++
@@ -103,8 +103,8 @@ func TestUnrolledInAnyArithmetic(t *testing.T) {
 	casetest.Near(t, "factor of a step", after/before, 1-long.rate*(eigen.Values(nil)[0]+p.Penalty), 1e-3)
 }
 
-// If the iterates are stored, rounding errors are negligible. If they are recomputed backwards
-// after the descent has converged in some directions, no digit is correct.
+// Derivatives from stored iterates have negligible rounding errors. Derivatives from iterates
+// recomputed backwards have no correct digit after convergence.
 func TestUnrolledPrecision(t *testing.T) {
 	serial.Test(t)
 	p := DefaultUnrolled()
@@ -138,8 +138,7 @@ func TestUnrolledRefusesBadSteps(t *testing.T) {
 	}
 }
 
-// If the context ends, all computations of a ridge regression end, in any arithmetic: the
-// derivatives, the elimination, a fit of the descent, and the derivative of this fit.
+// All computations of a ridge regression return the error of a cancelled context.
 func TestUnrolledEndsWithItsContext(t *testing.T) {
 	p := DefaultUnrolled()
 	train, test := unrolledData(t, p)
@@ -162,9 +161,8 @@ func TestUnrolledEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// BenchmarkDifferentiation measures a ridge regression and its derivative by each kind of
-// differentiation. The allocations count the numbers that are stored. The cost of the test loss is
-// negligible, because the test rows are the training rows.
+// BenchmarkDifferentiation compares the kinds of differentiation of a ridge regression. The
+// allocations show how many numbers each kind stores.
 func BenchmarkDifferentiation(b *testing.B) {
 	p := DefaultUnrolled()
 	train, _ := unrolledData(b, p)
@@ -188,8 +186,8 @@ func BenchmarkDifferentiation(b *testing.B) {
 	}
 }
 
-// With more steps, the derivatives of the iterates converge to the implicit derivatives, in all
-// inputs. A learning rate that is too large is an error. There is then no fit.
+// The derivatives of the iterates converge to the implicit derivatives. A learning rate that is too
+// large is an error.
 func TestUnrolledDescentConvergesToTheMinimum(t *testing.T) {
 	train, _ := unrolledData(t, DefaultUnrolled())
 	rows, n := train.X.Dims()

@@ -45,8 +45,8 @@ func TestElasticNetSeedsFillEverySlotWithTheRightPoint(t *testing.T) {
 	}
 }
 
-// The minimum is at most the CV loss of each method. The lowest point of a grid is a point of this
-// grid. A data set whose minimum is strictly inside the box does not count as outside.
+// No method has a CV loss below the minimum. A data set whose minimum is strictly inside the box
+// does not count as outside.
 func TestElasticNetMinimumAndBoxes(t *testing.T) {
 	p := fewSeeds()
 	p.Evaluations = 60

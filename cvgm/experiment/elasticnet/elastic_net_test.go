@@ -29,18 +29,18 @@ type golden struct {
 	Exhaustive []struct{ L1, L2, CV, Test float64 }
 }
 
-// replay runs the experiment once for all tests. It omits the long run and the surfaces, because
-// the published code has neither of them.
-func replay(t *testing.T) *Result {
+// replayedResult runs the experiment once for all tests, without the parts that the published code
+// lacks.
+func replayedResult(t *testing.T) *Result {
 	t.Helper()
-	r, err := replayed()
+	r, err := replayOnce()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-var replayed = sync.OnceValues(func() (*Result, error) {
+var replayOnce = sync.OnceValues(func() (*Result, error) {
 	p := DefaultElasticNet()
 	p.LongSteps, p.SurfacePoints = 2, 2
 	return p.Run(context.Background(), experiment.Hooks{})
@@ -55,7 +55,7 @@ func TestElasticNetReplayFollowsTheGoldenRun(t *testing.T) {
 	if err := json.Unmarshal(text, &want); err != nil {
 		t.Fatal(err)
 	}
-	r := replay(t)
+	r := replayedResult(t)
 	if len(r.CVGM.TestLoss) != len(want.Iterates) || len(want.Iterates) != 99 {
 		t.Fatalf("%d steps, golden run %d", len(r.CVGM.TestLoss), len(want.Iterates))
 	}
@@ -83,10 +83,10 @@ func TestElasticNetReplayFollowsTheGoldenRun(t *testing.T) {
 	}
 }
 
-// The published code computes in single precision, so its printed numbers have errors of up to
-// about 3e-7.
+// The replay gives the printed numbers of the published code up to the errors of its single
+// precision, about 3e-7.
 func TestElasticNetReplayGivesThePrintedNumbers(t *testing.T) {
-	r := replay(t)
+	r := replayedResult(t)
 	const single = 5e-7
 	casetest.Near(t, "least squares", r.LeastSquares, 1.2847221015, single)
 	casetest.Near(t, "true coefficients", r.TrueCoefficients, .9606138295, single)
@@ -105,8 +105,8 @@ func TestElasticNetReplayGivesThePrintedNumbers(t *testing.T) {
 			improvements = append(improvements, v)
 		}
 	}
-	// The tolerance is half a unit of the fifth digit, plus an error of the QP solver, which
-	// computes in single precision.
+	// The tolerance is half a unit of the fifth digit plus an error of the single-precision QP
+	// solver.
 	if diff := cmp.Diff(printed, improvements, cmpopts.EquateApprox(0, 5e-6+2e-6)); diff != "" {
 		t.Errorf("improvements of exhaustive search (-printed +replayed):\n%s", diff)
 	}

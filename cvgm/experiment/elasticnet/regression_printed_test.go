@@ -7,8 +7,8 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// For quantities that do not depend on the unit of the labels, the two ways to draw the labels give
-// the same results. A second call draws other coefficients.
+// The two ways to draw the labels agree in quantities without a unit. A second call draws other
+// coefficients.
 func TestRegressionPrinted(t *testing.T) {
 	p := DefaultRegressionPrinted()
 	p.Seeds, p.Steps = 3, 2

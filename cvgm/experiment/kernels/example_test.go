@@ -8,8 +8,7 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// The example is the published run of the paper's second experiment, with fewer splits and fewer
-// steps.
+// This is the published run of the paper's second experiment with fewer splits and steps.
 func ExampleRingsParams() {
 	p := kernels.DefaultRings()
 	p.K, p.Steps, p.ManifoldSteps = 32, 30, []int{30}

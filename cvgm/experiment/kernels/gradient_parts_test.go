@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/floats/scalar"
 )
 
-// partsOf returns a problem of small rings and its setup. It also returns the parts D, T1 and T2 of
-// a variant's gradient.
+// partsOf returns a problem of small rings, its setup, and the parts D, T1 and T2 of a variant's
+// gradient.
 func partsOf(t *testing.T, v Variant) (partsProblem, *experiment.Setup, []float64, []float64, []float64) {
 	t.Helper()
 	p := *casetest.Drawn[GradientPartsParams]("gradient_parts")
@@ -35,8 +35,7 @@ func partsOf(t *testing.T, v Variant) (partsProblem, *experiment.Setup, []float6
 	return problem, s, d, t1, t2
 }
 
-// The sum of the three parts is the exact gradient in the weights. The sum without the direct part
-// is the detached direction.
+// The exact gradient in the weights is D + T1 + T2, and the detached direction is T1 + T2.
 func TestPartsAddUpToTheGradient(t *testing.T) {
 	for _, v := range []Variant{Full, FullPenalised} {
 		problem, s, d, t1, t2 := partsOf(t, v)
@@ -71,8 +70,7 @@ func TestPartsAddUpToTheGradient(t *testing.T) {
 	}
 }
 
-// A path along the exact gradient lowers the loss at its start. The gradient's parts are measured
-// on every data set, after each number of steps.
+// Every path reports the gradient's parts for every data set after each number of steps.
 func TestGradientPathsAreMeasuredAtEveryPlace(t *testing.T) {
 	p := *casetest.Drawn[GradientPartsParams]("gradient_parts")
 	p.Rings.Budgets, p.XOR.Budgets = []int{1, 4}, []int{2}

@@ -23,8 +23,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// goldenKernel holds results of independent code for a variant of an experiment: the CV loss at
-// every step, and the derivative of the CV loss in the features at the start.
+// goldenKernel holds the results of independent code for a variant of an experiment.
 type goldenKernel struct {
 	CVLoss         float64      `json:"cv_loss"`
 	FeatureGrad    [][2]float64 `json:"dF"`
@@ -87,8 +86,8 @@ func kernelReplays(t *testing.T) (rings, xor *LearnedKernelResult) {
 	return r[0], r[1]
 }
 
-// In the first goldenSteps steps, the path along an exact gradient agrees with the golden run.
-// Rounding errors grow along the path.
+// The path along an exact gradient agrees with the golden run for goldenSteps steps. Rounding
+// errors separate the paths later.
 const goldenSteps = 20
 
 func TestLearnedKernelsFollowTheGoldenRuns(t *testing.T) {
@@ -178,8 +177,8 @@ func TestLearnedKernelsGiveThePrintedNumbers(t *testing.T) {
 	casetest.Near(t, "XOR: Bayes rule", xor.Bayes.Population, 13./18, 1e-15)
 }
 
-// The published "Bayes accuracy" of XOR compares predictions in {0, 1} with labels in {−1, +1}.
-// Because of this error, every example with the label −1 counts as correct.
+// The published "Bayes accuracy" of XOR is .851, because the published code compares predictions in
+// {0, 1} with labels in {−1, +1}.
 func TestXORPublishedBayesAccuracyIsThatOfItsBug(t *testing.T) {
 	xor, _, err := DefaultXOR().Draw()
 	if err != nil {
@@ -209,9 +208,9 @@ func TestTheErrorsOfThePublishedGradientOffsetEachOther(t *testing.T) {
 	}
 }
 
-// For each variant, the direction equals finite differences of a function. This function is the
-// whole loss, or the loss with the validation features held constant. The test omits Published,
-// because its direction is not the gradient of any function.
+// The direction of each variant equals finite differences of a loss. Detached variants hold the
+// validation features constant in this loss. Published is omitted, because its direction is no
+// gradient.
 func TestVariantsAgainstDifferences(t *testing.T) {
 	src := synth.NewStream(1, "directions")
 	for _, e := range kernelExperiments {
@@ -269,8 +268,8 @@ func TestVariantsAgainstDifferences(t *testing.T) {
 	}
 }
 
-// heldLoss returns a CV loss. The learners are fitted to the training rows of phi, and the loss is
-// computed on the validation rows of the parameter held.
+// heldLoss returns the CV loss of learners that are trained on the rows of phi and validated on the
+// rows of held.
 func heldLoss(t *testing.T, v Variant, y []float64, splits []cvgm.Split, c float64, phi, held *mat.Dense) float64 {
 	var total float64
 	for _, s := range splits {
@@ -329,7 +328,7 @@ func TestManifoldsAndScoresBelongToTheModel(t *testing.T) {
 	}
 }
 
-// The default entries of ManifoldSteps may exceed the number of steps of a short run.
+// Entries of ManifoldSteps beyond the last step refer to the last step.
 func TestManifoldStepsBeyondTheRunStandForItsEnd(t *testing.T) {
 	p := fewKernelSteps()
 	p.ManifoldSteps = []int{20, 1, 100, 0}

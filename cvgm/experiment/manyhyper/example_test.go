@@ -8,8 +8,8 @@ import (
 	"cvgm/cvgm/experiment/manyhyper"
 )
 
-// Four penalties, and five hyperparameters of a kernel, are compared with one hyperparameter of the
-// same kind, on data sets of 30 rows.
+// Many hyperparameters are compared with a single one, for penalties and for a kernel, on data sets
+// of 30 rows.
 func ExampleGradientMapParams() {
 	p := manyhyper.DefaultGradientMap()
 	p.DataSets, p.RingsDataSets, p.Evaluations = 4, 2, 30

@@ -17,9 +17,8 @@ import (
 
 var keepMap = flag.Bool("keep-map", false, "run the map of LargeGradientMap, which takes some 20 minutes of processor time, and write kept_map.json")
 
-// keptTol bounds the difference of a kept mean and a computed one, as a multiple of the mean's
-// interval. The searches compare losses, so a last bit that differs on another processor can change
-// the end of a search on a few of the data sets.
+// keptTol bounds the difference between a kept mean and a recomputed one, relative to the mean's
+// interval. On other processors, differences in the last bit change the ends of a few searches.
 const keptTol = .1
 
 // TestKeptMap computes some cells of the kept map again.

@@ -28,8 +28,8 @@ func streams(set uint64) func(string) *synth.Stream {
 	return func(purpose string) *synth.Stream { return synth.NewStream(set, "test of many: "+purpose) }
 }
 
-// If all groups have the same value, the model is the same as with one hyperparameter. A search for
-// many hyperparameters can therefore begin at the end of the search for one.
+// Equal hyperparameters in all groups give the same CV loss as a single hyperparameter, so a search
+// for many can start from a search for one.
 func TestSpreadKeepsTheModel(t *testing.T) {
 	serial.Test(t)
 	p := *casetest.Drawn[LeversParams]("levers")
@@ -65,8 +65,7 @@ func TestSpreadKeepsTheModel(t *testing.T) {
 	}
 }
 
-// Without noise, the labels are the functions in the documentation. The other features have no
-// effect.
+// Labels without noise equal the documented functions of the features.
 func TestLabelsOfProblems(t *testing.T) {
 	serial.Test(t)
 	x, y := Smooths{Features: 6}.raw(streams(2)("data"), 9)
@@ -75,8 +74,8 @@ func TestLabelsOfProblems(t *testing.T) {
 			t.Errorf("row %d: label %v, want %v", i, y[i], want)
 		}
 	}
-	// With Decay 0, only the two coefficients of the first band are not 0. Two rows determine these
-	// coefficients.
+	// For Decay 0, only the two coefficients of the first band are nonzero. Two rows determine
+	// them.
 	bands := Banded{Train: 9, Test: 1, Features: 4, Bands: 2, Decay: 0}.problem("bands")
 	train, _ := bands.draw(streams(3))
 	var coef mat.VecDense
@@ -134,9 +133,8 @@ func TestLeversAreTheSameForAnyGOMAXPROCS(t *testing.T) {
 	}
 }
 
-// A width for each feature lowers the test loss on Friedman's function. A penalty for each feature
-// raises the test loss on coefficients of one size. The comparison can therefore show both a gain
-// and a loss.
+// One width per feature lowers the test loss on Friedman's function. One penalty per feature raises
+// it if all coefficients have the same size.
 func TestLeversShowBothSigns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("judges the means of random data sets")
@@ -182,8 +180,8 @@ func TestAdditiveModelsAreTheSameForAnyGOMAXPROCS(t *testing.T) {
 	}
 }
 
-// With little noise, an additive model finds the known functions. Its test loss is far below the
-// test loss of a linear model.
+// An additive model approximates the true functions if the noise is low. Its test loss is a tenth
+// of a linear model's.
 func TestAdditiveModelFindsKnownFunctions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("judges the means of random data sets")
@@ -254,7 +252,7 @@ func TestMapIsTheSameForAnyGOMAXPROCS(t *testing.T) {
 	}
 }
 
-// An effect uses one mean for each data set, even if several of its cells have this data set.
+// An effect counts each data set once, even if several cells share it.
 func TestEffectsCountADataSetOnce(t *testing.T) {
 	serial.Test(t)
 	p := DefaultGradientMap()
@@ -276,7 +274,7 @@ func TestEffectsCountADataSetOnce(t *testing.T) {
 	}
 }
 
-// Cells with the same size and noise have the same data sets in the same order.
+// Cells of the same size and noise have the same data sets.
 func TestCellsShareTheirDataSets(t *testing.T) {
 	serial.Test(t)
 	p := *casetest.Drawn[GradientMapParams]("gradient_map")
@@ -343,9 +341,8 @@ func TestFractionOfTheMapIsBalanced(t *testing.T) {
 	}
 }
 
-// The two descents of a cell begin at the same start, and each lowers its own loss. One loss is the
-// CV loss. The other is the training loss: the loss of the fit on the rows to which the learner was
-// fitted. With one hyperparameter, the gradient is the gradient of the CV loss.
+// One descent of a cell lowers the CV loss, and the other lowers the training loss. The gradient
+// with one hyperparameter equals differences of the CV loss.
 func TestMapSearchesDescendTheirLosses(t *testing.T) {
 	p := *casetest.Drawn[GradientMapParams]("gradient_map")
 	p.Weights.Steps, p.Weights.StepSize, p.Evaluations = 60, .1, 20

@@ -38,8 +38,8 @@ func myFile(t *testing.T, text string) MyDataParams {
 	return p
 }
 
-// plants returns a CSV of 60 rows with two numeric columns. It has the given number of classes,
-// each near one corner of the plane.
+// plants returns a CSV of 60 rows with two numeric columns. Each class is a cluster near a corner
+// of a square.
 func plants(kinds int) string {
 	src := synth.NewStream(4, "plants")
 	text := "length,width,kind\n"
@@ -50,7 +50,7 @@ func plants(kinds int) string {
 	return text
 }
 
-// rounding is a relative tolerance for another order of sums and for other warm starts.
+// rounding is a relative tolerance for sums in another order and for other warm starts.
 const rounding = 1e-9
 
 func TestMyDataHouses(t *testing.T) {
@@ -94,16 +94,15 @@ func TestMyDataHouses(t *testing.T) {
 	if len(m.FoldCoefficients) != 10 || len(m.FoldCoefficients[9]) != len(m.Coefficients) || len(m.PerUnit) != len(m.Coefficients) {
 		t.Errorf("%d folds, %d coefficients, %d in units of the file", len(m.FoldCoefficients), len(m.Coefficients), len(m.PerUnit))
 	}
-	// Fits without a tenth of the rows have coefficients near the coefficients of the fit to all
-	// rows, but not equal to them.
+	// The coefficients of the folds are near the coefficients of the model but not equal to them.
 	at := slices.Index(m.Features, "area")
 	for _, fold := range m.FoldCoefficients {
 		if c := m.Coefficients[at]; math.Abs(fold[at]-c) > .2*c || fold[at] == c {
 			t.Errorf("coefficients of area %v in a fold, %v of all", fold[at], c)
 		}
 	}
-	// At the tuned value, the path has the coefficients of the model, the largest first. At the
-	// upper bound, they are 0 up to rounding.
+	// The path has the model's coefficients at the tuned value, in descending order, and 0 at the
+	// upper bound.
 	path := m.Path
 	tuned := slices.Index(path.At, path.Tuned)
 	if path.Hyper != "λ1" || tuned < 0 || len(path.At) != 42 || len(path.Features) != pathFeatures || m.Features[path.Features[0]] != "area" || path.Nonzero[40] != 1 || math.Abs(path.Coefficients[0][41]) > rounding*m.Coefficients[at] {
@@ -118,8 +117,7 @@ func TestMyDataHouses(t *testing.T) {
 	if n := nonzero(m.Coefficients); path.NonzeroTuned != n || path.Nonzero[tuned] != n {
 		t.Errorf("%d and %d coefficients are not 0, in the model %d", path.NonzeroTuned, path.Nonzero[tuned], n)
 	}
-	// The learning curve ends at the CV loss, which is the loss with all training rows. With fewer
-	// rows, the loss is higher.
+	// The learning curve ends at the CV loss with all training rows, and is higher for fewer rows.
 	if l := m.Learning; len(l.Loss) != 4 || l.Rows[3] != 72 || l.Rows[0] != 9 || !(l.Loss[0] > l.Loss[3]) {
 		t.Errorf("%+v", l)
 	} else {
@@ -180,8 +178,8 @@ func TestMyDataTwoClasses(t *testing.T) {
 	if last := len(b.Axes[0]) - 1; !(b.Margin[0][0][4] > 0 && b.Margin[0][last][4] < 0) {
 		t.Errorf("decisions %v", b.Margin[0])
 	}
-	// A target of the numbers 0 and 1 has classes. A target of two other numbers has classes only
-	// if Positive is set.
+	// A target with the values 0 and 1 has classes. Other numbers are classes only if Positive is
+	// set.
 	const text = "x,z,y\n1,5,0\n2,7,1\n3,6,0\n4,8,1\n5,5,0\n6,7,1\n7,2,0\n8,9,1\n9,6,0\n10,8,1\n"
 	if r := runMyData(t, myFile(t, text)); !slices.Equal(r.Classes, []string{"0", "1"}) || len(r.Columns[2].Choices) != 1 || !strings.Contains(r.Columns[2].Choices[0].Text, "0 and 1 alone") || r.Columns[2].Choices[0].Parameter != "Numeric" {
 		t.Errorf("%q, %+v", r.Classes, r.Columns[2])
@@ -247,9 +245,8 @@ func TestMyDataThreeClasses(t *testing.T) {
 	}
 }
 
-// One multinomial model of three classes is judged by outer folds. The metrics are computed from
-// the nested probabilities, and the decisions of a class are its log odds. One file predicts all
-// classes.
+// A multinomial model of three classes reports nested probabilities, log odds as decisions, and one
+// file for all classes.
 func TestMyDataMultinomial(t *testing.T) {
 	p := myFile(t, plants(3))
 	p.OuterFolds = 3
@@ -352,8 +349,7 @@ func TestMyDataRefuses(t *testing.T) {
 	}
 }
 
-// Each parameter for columns sets the field of the library with the same effect, from a text on the
-// command line.
+// Each parameter for columns sets the library's field of the same effect.
 func TestMyDataColumnParameters(t *testing.T) {
 	const text = ",code,price,weight,sold,w,kind,y\n" +
 		"1,10,\"1,5 €\",1200 g,03/04/2025,1,0,0\n2,20,\"2,5 €\",1.5 kg,04/04/2025,2,1,1\n3,10,\"4,0 €\",800 g,05/05/2025,1,0,0\n4,30,-,2 kg,06/06/2025,1,1,1\n" +
@@ -377,8 +373,7 @@ func TestMyDataColumnParameters(t *testing.T) {
 	}
 }
 
-// If the file does not determine a choice, there is a warning with the parameter that overrules the
-// choice.
+// A warning names the parameter that overrules a choice if the file does not determine it.
 func TestMyDataWarnsOfUncertainColumns(t *testing.T) {
 	text := "id,street,sold,y\n"
 	for i := range 24 {
@@ -396,8 +391,8 @@ func TestMyDataWarnsOfUncertainColumns(t *testing.T) {
 	}
 }
 
-// The key of a stored result depends on the content of the file, and so does the JSON of the
-// parameters. Relative paths begin in the checkout. Run uses the content that Read has read.
+// The key of a stored result depends on the content of the file, which Run takes from Read.
+// Relative paths begin in the checkout.
 func TestMyDataRead(t *testing.T) {
 	root := t.TempDir()
 	p := DefaultMyData()
@@ -457,7 +452,7 @@ func TestMyDataGroups(t *testing.T) {
 	}
 }
 
-// If the target is scaled, the predictions are scaled, up to rounding. The key is different.
+// Scaling the target scales the predictions and changes the key.
 func TestMyDataScaled(t *testing.T) {
 	p := DefaultMyData()
 	p.CurvePoints, p.SurfacePoints, p.OuterFolds = 2, 2, 0
@@ -562,24 +557,24 @@ func TestMyDataIsTheSameOnAnyCores(t *testing.T) {
 	}
 }
 
-// looked is a context that ends at its look number end.
-type looked struct {
+// expiringContext is a context that ends at call number end of Err.
+type expiringContext struct {
 	context.Context
 	looks atomic.Int64
 	end   int64
 }
 
-func (c *looked) Done() <-chan struct{} { return make(chan struct{}) }
+func (c *expiringContext) Done() <-chan struct{} { return make(chan struct{}) }
 
-func (c *looked) Err() error {
+func (c *expiringContext) Err() error {
 	if c.looks.Add(1) >= c.end {
 		return context.Canceled
 	}
 	return nil
 }
 
-// A run whose context ends has no result, wherever the run is. A fit that was cancelled must not
-// look like a failed fit.
+// A run returns the error of a context that ends at any point of the run, and does not report it as
+// a failed fit.
 func TestMyDataEndsWithItsContext(t *testing.T) {
 	for kinds, learner := range map[int]string{2: "sparse_logistic", 3: "auto"} {
 		p := myFile(t, plants(kinds))
@@ -590,7 +585,7 @@ func TestMyDataEndsWithItsContext(t *testing.T) {
 			step = 20
 		}
 		for end := int64(1); ; end = end*step/10 + 1 {
-			ctx := &looked{Context: t.Context(), end: end}
+			ctx := &expiringContext{Context: t.Context(), end: end}
 			_, err := p.Run(ctx, experiment.Hooks{})
 			if ctx.looks.Load() < end {
 				if err != nil {
@@ -608,8 +603,7 @@ func TestMyDataEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Tables with constant, equal and huge columns, few rows, rare classes and missing values give a
-// result, or an error of one line.
+// Run returns a result or an error of one line for hostile tables.
 func TestMyDataHostileTables(t *testing.T) {
 	src := synth.NewStream(9, "hostile tables")
 	learners := []string{"auto", "elastic_net", "huber", "logistic", "sparse_logistic", "svm", "kernel_svm", "kernel_ridge"}
@@ -665,7 +659,8 @@ func TestMeanDifference(t *testing.T) {
 	if mean, se := meanDifference([]float64{1, 4, nan, 9}, []float64{0, 1, 5, 7}, nil); mean != 2 || math.Abs(se-math.Sqrt(1./3)) > 1e-15 {
 		t.Errorf("%v ± %v", mean, se)
 	}
-	// Without the first row the mean is 2, and without the last 1. So the variance is (1/16+9/16)/2.
+	// The jackknife's variance is (1/16+9/16)/2, because the mean is 2 without the first row and 1
+	// without the last.
 	for _, unit := range []float64{1, 1e-300, 1e300} {
 		weights := []float64{unit, 0, 3 * unit}
 		if mean, se := meanDifference([]float64{1, 4, 9}, []float64{0, 1, 7}, weights); math.Abs(mean-1.75) > 1e-15 || math.Abs(se-math.Sqrt(10./32)) > 1e-15 {
@@ -694,7 +689,7 @@ func TestFinalDescent(t *testing.T) {
 	}
 }
 
-// Names from the user's file are written to a terminal or a notebook only as visible text.
+// Names from the user's file reach a terminal or a notebook only as visible text.
 func TestSentencesOfStrangers(t *testing.T) {
 	r := &Result{Target: "\x1b]0;owned\x07", Models: []Model{{Class: "a\x1b[31m", Pipeline: "{}"}, {Class: "\u202eb"}, {Warnings: []string{"two\nlines."}}}}
 	checkScreen(t, r)

@@ -14,8 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The CV loss of the resubstitution split is a training loss: the mean loss of the fit on the rows
-// to which the learner was fitted. The gradient of the CV loss is the gradient of this mean loss.
+// The CV loss and gradient of the resubstitution split equal the training loss and its gradient.
 func TestResubstitutionIsTheTrainingLoss(t *testing.T) {
 	p := DefaultAblation()
 	s, err := p.machine(4, 3)
@@ -50,15 +49,14 @@ func TestResubstitutionIsTheTrainingLoss(t *testing.T) {
 	}
 }
 
-// fewAblations returns parameters of all problems of the ablation, with few splits and small sets.
+// fewAblations returns parameters for all problems of the ablation, with few splits and small sets.
 func fewAblations() AblationParams {
 	p := DefaultAblation()
 	p.Rings.Sizes, p.Rings.Ks, p.XOR.Ks = []int{8, 20}, []int{16}, []int{16}
 	return p
 }
 
-// If the CV loss replaces the training loss, both descents end at the same risk. Without the
-// replacement, their losses differ at the start.
+// Both descents end at the same risk if the CV loss replaces the training loss.
 func TestAblationComparesTheTwoGradients(t *testing.T) {
 	p := fewAblations()
 	for _, problem := range p.problems() {
@@ -84,8 +82,7 @@ func TestAblationComparesTheTwoGradients(t *testing.T) {
 	}
 }
 
-// Random search is judged at the point of its lowest CV loss within each budget. Budgets above the
-// limit are omitted.
+// Random search reports the risk at the lowest CV loss within each budget up to the limit.
 func TestAblationWithoutAGradient(t *testing.T) {
 	p := fewAblations()
 	for _, problem := range p.problems() {

@@ -50,8 +50,8 @@ func TestSampleSizesAreTheSameForAnyGOMAXPROCS(t *testing.T) {
 	}
 }
 
-// With two training examples, each fit has only one example, and thus only one class. The
-// unpenalised intercept then has no finite value.
+// Failed cells are listed, and the other cells are computed. Fits to a single example fail, because
+// the unpenalised intercept has no finite value for one class.
 func TestFailingCellsAreNamedAndTheRestGoesOn(t *testing.T) {
 	p := fewSizes()
 	p.MinSize = 2
@@ -153,8 +153,7 @@ func TestNetworkGradientAgainstDifferences(t *testing.T) {
 	casetest.Near(t, "loss of the predictions", total, loss, 1e-14)
 }
 
-// The points of f(x) = ½x² with the step .1 from x = 1 are computed by hand: .9; .9 − .1(1+.9); .71
-// − .1(1+.9+.71).
+// The expected points of f(x) = ½x² are computed by hand: .9; .9 − .1(1+.9); .71 − .1(1+.9+.71).
 func TestAccumulatedGradientsByHand(t *testing.T) {
 	parabola := func(grad, x []float64) (float64, error) {
 		copy(grad, x)
@@ -202,9 +201,8 @@ func BenchmarkNetworkStep(b *testing.B) {
 	}
 }
 
-// The CV loss of the weight decay comes only from fits to training rows. The chosen number of steps
-// is one of the tried numbers. Over several data sets, the total number of chosen steps is less
-// than half as large for random labels as for real labels.
+// The number of steps chosen by the held-out loss is less than half as large for random labels as
+// for real labels.
 func TestDecayIsChosenByHeldOutLoss(t *testing.T) {
 	serial.Test(t)
 	p := DefaultSampleSize()
@@ -243,7 +241,7 @@ func TestDecayIsChosenByHeldOutLoss(t *testing.T) {
 	}
 }
 
-// The rivals are measured at the sizes that are nearest to RivalSizes, and at one size at least.
+// The rivals are measured at the sizes nearest to RivalSizes.
 func TestRivalSizesAreTheNearest(t *testing.T) {
 	p := DefaultSampleSize()
 	for _, c := range []struct {
@@ -276,10 +274,8 @@ func TestDecayed(t *testing.T) {
 	}
 }
 
-// The boundary of the quadratic rival has the same form as the boundary of the Bayes rule. With
-// many examples, the rival is as accurate as the Bayes rule, up to the scatter of the test
-// examples. Logistic regression is less accurate. The rivals are not measured at sizes that were
-// not requested.
+// A rival with quadratic features reaches the accuracy of the Bayes rule with many examples,
+// because its boundary has the same form. The rivals are not measured at other sizes.
 func TestRivalsOfManyExamples(t *testing.T) {
 	p := DefaultSampleSize()
 	p.MinSize, p.MaxSize, p.SizeStep, p.Seeds, p.K, p.Steps = 12, 212, 200, 2, 2, 1

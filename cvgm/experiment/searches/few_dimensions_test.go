@@ -22,9 +22,9 @@ func TestCarries(t *testing.T) {
 	}
 }
 
-// If only one hyperparameter affects the loss, the other hyperparameters do not change the lowest
-// loss on the grid. Random search has a new value of the first hyperparameter at each of its
-// points. Here it finds a loss that is at least as low.
+// If the loss depends on one hyperparameter, a grid in several dimensions finds no lower loss than
+// a grid in one dimension. Random search tries new values of this hyperparameter and finds a loss
+// as low.
 func TestFewDimensionsGridHasTheValuesOfOneAxis(t *testing.T) {
 	p := DefaultFewDimensions()
 	p.Groups, p.DataSets, p.Points = []int{1}, 2, 1

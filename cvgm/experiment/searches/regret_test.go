@@ -7,7 +7,7 @@ import (
 	"cvgm/cvgm/experiment/internal/casetest"
 )
 
-// No regret is negative. With a larger budget, the regret of random search is not larger.
+// Regrets are not negative, and the regret of random search does not grow with the budget.
 func TestRegretsAreOfTheLowestKnown(t *testing.T) {
 	p := *casetest.Drawn[RegretParams]("regret")
 	p.Groups, p.DataSets, p.Budget, p.LongBudget = []int{1, 2}, 6, 6, 16

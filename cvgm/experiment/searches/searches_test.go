@@ -162,8 +162,8 @@ func TestSearchDimensions(t *testing.T) {
 	}
 }
 
-// BenchmarkSearcher measures whole searches on the paper's problem. The time includes the work of
-// the searcher between evaluations.
+// BenchmarkSearcher measures whole searches on the paper's problem, including the work between
+// evaluations.
 func BenchmarkSearcher(b *testing.B) {
 	p := DefaultSearches()
 	s, err := p.setup(0)
@@ -192,7 +192,7 @@ func BenchmarkSearcher(b *testing.B) {
 	}
 }
 
-// The reference of the searches is found even if the rounding errors of the losses exceed Tol.
+// The search for the reference ends even if the rounding errors of the losses exceed Tol.
 func TestReferenceOfLargeLosses(t *testing.T) {
 	p := casetest.Drawn[SearchesParams]("searches")
 	p.Noise, p.Scale, p.Tol = 1e9, 1, 1e-6
@@ -213,8 +213,7 @@ func TestReferenceOfLargeLosses(t *testing.T) {
 	}
 }
 
-// A convex function lies below its chords. The distance from the chords equals a value that is
-// computed by hand. A function with a bump lies above some of its chords.
+// aboveChords returns the largest distance above a chord, which is negative for a convex function.
 func TestAboveChords(t *testing.T) {
 	axis := []float64{0, 1, 3}
 	grid := func(f func(x, y float64) float64) [][]float64 {

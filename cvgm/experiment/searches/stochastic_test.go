@@ -17,17 +17,16 @@ var (
 //
 //	go test ./cvgm/experiment/searches -run TestStochasticTrial -v -timeout 0 -stochastic 100
 //
-// The test prints the risk of each method. It also prints a difference for each method: the risk of
-// stochastic CVGM with an outer penalty, minus the risk of the method. The numbers are means over
-// the data sets with 95 % confidence intervals. Steps, splits and weights were chosen on sets 1001
-// to 1012. On sets 1 to 100, the risk of stochastic CVGM was .321 ± .012 with 5,200 fits. The risk
-// of plain CVGM was .958 ± .086 with 25,600 fits, a difference of −.637 ± .079. The risk of CMA-ES
-// was .333 ± .008 with 25,600 fits. Most of the difference comes from the penalty. With the same
-// penalty and the same rule, the training gradient has the risk .324 ± .010, a difference of −.003
-// ± .004.
+// The test prints the mean risk of each method and its difference from stochastic CVGM with an
+// outer penalty, with 95 % confidence intervals. Steps, splits and weights were chosen on sets 1001
+// to 1012.
 //
-// Without the flag, the problem is small. The test then checks that fits are counted, and that a
-// second run gives the same bits as the first run.
+// On sets 1 to 100, stochastic CVGM with an outer penalty has the risk .321 ± .012 after 5,200
+// fits. Plain CVGM has .958 ± .086 after 25,600 fits, a difference of −.637 ± .079. CMA-ES has .333
+// ± .008 after 25,600 fits. Most of the difference comes from the penalty: the training gradient
+// with the same penalty and rule has .324 ± .010, a difference of −.003 ± .004.
+//
+// Without the flag, the problem is small, and a second run gives the same bits.
 func TestStochasticTrial(t *testing.T) {
 	p, full := DefaultStochastic(), *stochasticSets > 0
 	if full {
@@ -60,8 +59,7 @@ func TestStochasticTrial(t *testing.T) {
 	}
 }
 
-// With a larger penalty, the weights of the network stay nearer to their start. With a very large
-// penalty, the risk is the risk at the start.
+// A large penalty on the weights keeps the risk of the network at its start.
 func TestOuterPenaltyHoldsTheStart(t *testing.T) {
 	p := DefaultStochastic()
 	p.Rings.Train, p.Rings.Test, p.Rings.K, p.Rings.Hidden, p.Steps = 40, 50, 8, []int{4}, 60

@@ -10,9 +10,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The ratio of the standard deviations is computed for each data set. The sweep over step sizes on
-// the rings ends with the quasi-Newton method. With a tiny step, the CV loss never rises, but its
-// last value is higher than with a useful step.
+// The shares are ratios of standard deviations for each data set. The sweep over step sizes ends
+// with the quasi-Newton method.
 func TestSplitsSharesAndSteps(t *testing.T) {
 	p := *casetest.Drawn[SplitsParams]("splits")
 	p.Ks, p.Ps, p.DataSets, p.Draws = []int{15}, []float64{.9}, 4, 4
@@ -40,8 +39,7 @@ func TestSplitsSharesAndSteps(t *testing.T) {
 	}
 }
 
-// A search over the weights of a network reaches kinks of the network's units, and continues beyond
-// them. Searches for the penalties of ridge regressions do not reach kinks. They end at bounds.
+// Searches over a network's weights continue beyond the kinks of its units.
 func TestSearchesOverWeightsStepOverKinks(t *testing.T) {
 	p := casetest.Drawn[GapParams]("gap")
 	p.Budget = 108

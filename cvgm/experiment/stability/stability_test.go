@@ -46,14 +46,13 @@ func TestStabilityIdentityHolds(t *testing.T) {
 	casetest.Near(t, "test loss at step 99", r.TestLoss[1], 1.077971, 1e-6)
 }
 
-// forgetful is a ridge regression that cannot be fitted again. Every fit after the first returns
-// the parameters of the first fit.
-type forgetful struct {
+// fitOnceRidge is a ridge regression whose later fits return the parameters of the first fit.
+type fitOnceRidge struct {
 	linear.ElasticNet
 	first []float64
 }
 
-func (f *forgetful) Fit(theta, hyper []float64) error {
+func (f *fitOnceRidge) Fit(theta, hyper []float64) error {
 	if f.first == nil {
 		if err := f.ElasticNet.Fit(theta, hyper); err != nil {
 			return err
@@ -70,7 +69,7 @@ func TestStabilityIdentityFailsWithoutRefits(t *testing.T) {
 	from := Population{Coef: []float64{1, -1, .5, 0, 0}, Noise: 1}
 	parts, _, err := p.measure(context.Background(), experiment.Hooks{}, []stabilityCase{
 		{[]float64{0, .1}, from, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}},
-		{[]float64{0, .1}, from, func() learn.Learner { return new(forgetful) }, cvgm.SquaredError{}},
+		{[]float64{0, .1}, from, func() learn.Learner { return new(fitOnceRidge) }, cvgm.SquaredError{}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -103,9 +102,8 @@ func TestStabilityRefusesBadParams(t *testing.T) {
 	}
 }
 
-// CVGM lowers the CV loss from starts on both sides of the minimum. The path from an
-// over-regularised start raises Δ. The path from a start with almost no penalty lowers Δ. The
-// change of Δ is the difference between the two ends of the path.
+// CVGM raises Δ from an over-regularised start and lowers Δ from a start with almost no penalty,
+// while the CV loss falls.
 func TestStabilityFromSeveralStarts(t *testing.T) {
 	p := *casetest.Drawn[StabilityParams]("stability")
 	d := DefaultStability()
