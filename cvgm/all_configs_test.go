@@ -65,15 +65,15 @@ func ridge() smooth.Objective {
 	}
 }
 
-// squares is a feature map without parameters.
-type squares struct {
+// squaresMap is a feature map without parameters.
+type squaresMap struct {
 	in     int
 	x, out *mat.Dense
 }
 
-func (s *squares) Dims() (in, out int) { return s.in, 2 * s.in }
-func (s *squares) NumParams() int      { return 0 }
-func (s *squares) Backward(_ []float64, dx, dfeatures *mat.Dense) {
+func (s *squaresMap) Dims() (in, out int) { return s.in, 2 * s.in }
+func (s *squaresMap) NumParams() int      { return 0 }
+func (s *squaresMap) Backward(_ []float64, dx, dfeatures *mat.Dense) {
 	if dx == nil {
 		return
 	}
@@ -83,7 +83,7 @@ func (s *squares) Backward(_ []float64, dx, dfeatures *mat.Dense) {
 		}
 	}
 }
-func (s *squares) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
+func (s *squaresMap) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
 	rows, _ := x.Dims()
 	s.x, s.out = x, mat.NewDense(rows, 2*s.in, nil)
 	for i := range rows {
@@ -95,7 +95,7 @@ func (s *squares) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
 	return s.out, nil
 }
 
-// PerFeatureNet is an elastic net with one group for each feature, for any number of features.
+// PerFeatureNet is an elastic net whose groups are the single features.
 type PerFeatureNet struct{ linear.ElasticNet }
 
 func (l *PerFeatureNet) Dims(n int) (theta, hyper int) { return n, 2 * n }
@@ -162,10 +162,9 @@ func classData(src *synth.Stream, n, features int) learn.Data {
 	return d
 }
 
-// slope returns the five-point difference quotient of f at x in the direction u. The result smooth
-// reports whether the quotient with half the step is nearly equal. Near a jump of the second
-// derivative, the error of d is twice the difference of the two quotients.
-func slope(f search.Objective, x, u []float64, h float64) (d float64, smooth bool, err error) {
+// differenceSlope returns the five-point difference quotient of f at x in the direction u. The
+// result smooth is true if half the step gives nearly the same quotient.
+func differenceSlope(f search.Objective, x, u []float64, h float64) (d float64, smooth bool, err error) {
 	quotient := func(h float64) float64 {
 		at := func(step float64) float64 {
 			moved := slices.Clone(x)
@@ -185,14 +184,13 @@ func slope(f search.Objective, x, u []float64, h float64) (d float64, smooth boo
 	return d, math.Abs(d-half) <= 3e-9*(1+math.Abs(d)), err
 }
 
-// If New accepts a Config, the gradient of its CV is the derivative of the CV loss, and so are the
-// gradients in the data. The test covers every learner, feature map, intercept and normalisation,
-// with losses, splits and fixed hyperparameters in turn. It also tests which Configs New refuses.
+// For each Config that New accepts, the gradients in the hyperparameters and in the data are the
+// derivatives of the CV loss.
 func TestGradientsOfAllConfigs(t *testing.T) {
 	const rows, raw = 14, 3
 	maps := []func() FeatureMap{
 		func() FeatureMap { return nil },
-		func() FeatureMap { return &squares{in: raw} },
+		func() FeatureMap { return &squaresMap{in: raw} },
 		func() FeatureMap { return &LinearMap{In: raw, Out: 2} },
 		func() FeatureMap { return &Perceptron{Widths: []int{raw, 4, 2}} },
 		func() FeatureMap { return &Perceptron{Widths: []int{raw, 9, 1}} },
@@ -260,9 +258,8 @@ func TestGradientsOfAllConfigs(t *testing.T) {
 							checked = true
 							break
 						}
-						// The fit fails as intended in three cases: a hidden unit is 0 for all
-						// examples of a split, a map makes rows equal, or only one class is left.
-						// The next draw is then tried.
+						// A draw is skipped if a hidden unit is 0 for all examples of a split, a
+						// map makes rows equal, or only one class is left.
 						if errors.Is(err, qpdiff.ErrDomain) && learned && standardise || errors.Is(err, qpdiff.ErrIllPosed) ||
 							errors.Is(err, qpdiff.ErrNotDifferentiable) && learned {
 							continue
@@ -278,7 +275,7 @@ func TestGradientsOfAllConfigs(t *testing.T) {
 						for i := range alpha[:len(alpha)-paramsOf(c)] {
 							u[i] *= alpha[i]
 						}
-						want, smooth, err := slope(cv.Eval, alpha, u, 1e-4)
+						want, smooth, err := differenceSlope(cv.Eval, alpha, u, 1e-4)
 						if err != nil || !smooth {
 							continue
 						}
@@ -305,8 +302,8 @@ func TestGradientsOfAllConfigs(t *testing.T) {
 	}
 }
 
-// checkFinalAgrees fits the model of Final to the training rows of c's first split. It compares the
-// risk of the model on the validation rows with the loss of the split.
+// checkFinalAgrees compares the risk of the model of Final with the loss of a split of the same
+// rows.
 func checkFinalAgrees(t *testing.T, title string, c Config, alpha []float64) {
 	t.Helper()
 	part := func(rows []int) learn.Data {
@@ -350,8 +347,7 @@ func checkFinalAgrees(t *testing.T, title string, c Config, alpha []float64) {
 	}
 }
 
-// If a constant is added to all labels, the intercept increases by this constant, and no squared
-// error changes. This holds for linear learners and for Deciders.
+// If a constant is added to all labels, neither the loss nor its gradient changes.
 func TestCentringFollowsTheLabels(t *testing.T) {
 	for _, l := range configLearners {
 		if l.classes || l.name[:2] == "lo" { // logistic takes labels by their sign

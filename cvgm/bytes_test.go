@@ -29,8 +29,8 @@ type memoryCase struct {
 	signs   bool
 	change  func(c *Config)
 	alpha   []float64
-	// maxRatio is the largest accepted ratio of Bytes to the memory that the CV holds. The ratio is
-	// above 1, because Bytes also counts storage that only kinks and Final need.
+	// maxRatio bounds the ratio of Bytes to the memory that the CV holds. Bytes also counts storage
+	// that only kinks and Final need.
 	maxRatio float64
 }
 
@@ -114,8 +114,8 @@ func (m memoryCase) config(t *testing.T) (Config, []float64) {
 	return c, alpha
 }
 
-// A CV holds at most the memory that Config.Bytes counts, and at least this memory divided by
-// maxRatio. New refuses a CV that needs more than MaxBytes. No result depends on MaxBytes.
+// Config.Bytes is at least the memory of a CV and at most maxRatio times as large. New refuses a CV
+// that needs more than MaxBytes.
 func TestBytes(t *testing.T) {
 	serial.Test(t)
 	for _, m := range memoryCases {
@@ -236,8 +236,8 @@ type huge struct{ *linear.ElasticNet }
 
 func (huge) Bytes(learn.Size) int64 { return math.MaxInt64 }
 
-// Leave-one-out splits are evaluated at once or fitted one by one. Bytes counts the memory of the
-// method that the CV uses. The available memory does not affect the choice of the method.
+// Bytes counts the memory of the method that evaluates leave-one-out splits: all splits at once, or
+// single fits.
 func TestLeaveOneOutMaxBytes(t *testing.T) {
 	m := memoryCases[len(memoryCases)-1]
 	c, alpha := m.config(t)
@@ -272,8 +272,7 @@ func TestWorkingSetMaxBytes(t *testing.T) {
 	}
 }
 
-// The model of all examples has more rows than the models of the splits, and therefore a larger
-// share of MaxBytes. If MaxBytes suffices for the splits, it suffices for this model.
+// A MaxBytes that suffices for the splits also suffices for Final, whose model has more rows.
 func TestShareOfFinal(t *testing.T) {
 	serial.Test(t)
 	c, _ := memoryCases[1].config(t)

@@ -14,21 +14,21 @@ import (
 	"cvgm/qpdiff/penalised"
 )
 
-// looked is a context that ends at the check with the number end.
-type looked struct {
+// expiringContext is a context that ends at call number end of Err.
+type expiringContext struct {
 	context.Context
 	looks, end int
 }
 
-func (c *looked) Err() error {
+func (c *expiringContext) Err() error {
 	if c.looks++; c.looks >= c.end {
 		return c.Context.Err()
 	}
 	return nil
 }
 
-// An evaluation, or the fit of a model, ends during a fit if its context ends. This holds for all
-// methods of evaluation. After it, the CV returns the same results as a new CV.
+// Evaluations and final fits end during a fit if their context is cancelled. Later evaluations
+// return the same results as a new CV.
 func TestContextEndsFits(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -46,7 +46,7 @@ func TestContextEndsFits(t *testing.T) {
 		"folds at once":     {func() learn.Learner { return new(penalised.GLM) }, 4, []float64{.1}, folds + 1, 0},
 		"kernel predicting": {func() learn.Learner { return &kernel.Ridge{Intercept: true} }, 4, []float64{.1, .1}, 20 * folds, 0},
 	} {
-		d := classes(7, 40, c.n)
+		d := circleData(7, 40, c.n)
 		splits, err := KFold(rand.New(rand.NewPCG(1, 1)), len(d.Y), folds)
 		if err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func TestContextEndsFits(t *testing.T) {
 		}
 		for end := 1; ; end = end*5/4 + 1 {
 			cv.Reset()
-			ctx := &looked{ended, 0, end}
+			ctx := &expiringContext{ended, 0, end}
 			loss, err := cv.EvalContext(ctx, grad, c.alpha)
 			if ctx.looks < end {
 				if err != nil || loss != want {
@@ -83,7 +83,7 @@ func TestContextEndsFits(t *testing.T) {
 			}
 		}
 		for end := 1; ; end = end*5/4 + 1 {
-			ctx := &looked{ended, 0, end}
+			ctx := &expiringContext{ended, 0, end}
 			again, err := NewContext(ctx, config)
 			if ctx.looks >= end {
 				if again != nil || !errors.Is(err, context.Canceled) {
@@ -101,7 +101,7 @@ func TestContextEndsFits(t *testing.T) {
 			break
 		}
 		for _, end := range []int{1, 2, 3, math.MaxInt} {
-			m, err := cv.FinalContext(&looked{ended, 0, end}, splits[0].Train, c.alpha)
+			m, err := cv.FinalContext(&expiringContext{ended, 0, end}, splits[0].Train, c.alpha)
 			if end < math.MaxInt && (m != nil || !errors.Is(err, context.Canceled)) || end == math.MaxInt && err != nil {
 				t.Errorf("%s: model %v, error %v with a context that ends at look %d", name, m, err, end)
 			}
@@ -109,8 +109,7 @@ func TestContextEndsFits(t *testing.T) {
 	}
 }
 
-// If the splits are evaluated at once, single splits are loaded only when one of them must be
-// fitted. If a context ends this loading, the next evaluation loads them.
+// An evaluation loads the single splits again if a context ended their first load.
 func TestContextEndsLoadsOfSplits(t *testing.T) {
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -121,7 +120,7 @@ func TestContextEndsLoadsOfSplits(t *testing.T) {
 		"GLM":          {func() learn.Learner { return new(penalised.GLM) }, []float64{.1}},
 		"kernel ridge": {func() learn.Learner { return new(kernel.Ridge) }, []float64{.1, .1}},
 	} {
-		d := classes(7, 12, 3)
+		d := circleData(7, 12, 3)
 		splits, err := KFold(rand.New(rand.NewPCG(1, 2)), len(d.Y), len(d.Y))
 		if err != nil {
 			t.Fatal(err)
@@ -141,7 +140,7 @@ func TestContextEndsLoadsOfSplits(t *testing.T) {
 		}
 		looks := math.MaxInt
 		for end := 1; end <= looks; end++ {
-			cv, ctx := fresh(), &looked{ended, 0, end}
+			cv, ctx := fresh(), &expiringContext{ended, 0, end}
 			_, failure := cv.EvalContext(ctx, nil, bad)
 			if ctx.looks < end {
 				looks = ctx.looks

@@ -93,15 +93,15 @@ func failuresOf(t *testing.T, contract func(t cvgmtest.TB)) string {
 	return strings.Join(f.messages, "\n")
 }
 
-// parabolaLoss is the squared error times unit. If sign is −1, its slope has the wrong sign.
+// parabolaLoss is the squared error times unit, with a slope of the wrong sign if sign is −1.
 type parabolaLoss struct{ unit, sign float64 }
 
 func (l parabolaLoss) Eval(p, y float64) (loss, slope float64) {
 	return l.unit * (p - y) * (p - y), l.unit * 2 * l.sign * (p - y)
 }
 
-// squareMap is the feature map x ↦ unit·(x, x²) of one feature, without parameters. The matrix of
-// its features has unused entries between the rows.
+// squareMap is the feature map x ↦ unit·(x, x²), whose output matrix has unused entries between the
+// rows.
 type squareMap struct {
 	unit    float64
 	forgets bool // a term in Backward
@@ -145,8 +145,8 @@ func (m *squareMap) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	}
 }
 
-// Each contract reports the fault of a faulty type in any unit. It reports nothing for the same
-// type without the fault.
+// Each contract reports the fault of a faulty type, in any unit, and nothing for the same type
+// without the fault.
 func TestContractsFindFaults(t *testing.T) {
 	x := mat.NewDense(3, 1, []float64{.5, -2, 1})
 	stream := synth.NewStream(1, "one for all searches")
@@ -216,7 +216,7 @@ func TestContractsFindFaults(t *testing.T) {
 	}
 }
 
-// deafSearcher is a searcher. If the field fault is true, it does not restart a random objective.
+// deafSearcher does not restart a random objective if fault is true.
 type deafSearcher struct {
 	search.Searcher
 	fault bool
@@ -229,8 +229,8 @@ func (s deafSearcher) Search(p search.Problem, x0 []float64) iter.Seq2[search.St
 	return s.Searcher.Search(p, x0)
 }
 
-// scaledMap is a LinearMap whose features are multiplied by unit. If the field fault is true, the
-// derivative in the parameters has the wrong sign.
+// scaledMap is a LinearMap times unit. Its derivative in the parameters has the wrong sign if fault
+// is true.
 type scaledMap struct {
 	cvgm.LinearMap
 	unit  float64

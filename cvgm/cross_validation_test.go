@@ -58,8 +58,8 @@ func checkGradient(t *testing.T, f search.Objective, x []float64, h, tol float64
 	}
 }
 
-// The paper computes the intercept by least squares and then keeps it constant. For standardised
-// features, this equals the exact unpenalised intercept.
+// For standardised features, the paper's least-squares intercept equals the exact unpenalised
+// intercept.
 func TestFixedLeastSquaresIsExactOnStandardisedFeatures(t *testing.T) {
 	published := elasticNetCV(t, 5, 16, func(c *Config) { c.Centring = FixedLeastSquares })
 	exact := elasticNetCV(t, 5, 16, nil)
@@ -75,8 +75,7 @@ func TestFixedLeastSquaresIsExactOnStandardisedFeatures(t *testing.T) {
 	}
 }
 
-// For raw features, the intercept and θ minimise the objective together. If the intercept is
-// changed and θ is fitted again, the objective is not lower.
+// For raw features, MeanCentring gives the intercept that minimises the objective together with θ.
 func TestMeanCentringIsOptimal(t *testing.T) {
 	d := casetest.Regression(7, 12, 3)
 	for i := range d.Y {
@@ -185,8 +184,8 @@ func TestZeroOneLossIsEvaluatedButNotDescended(t *testing.T) {
 	}
 }
 
-// A step changes λ a little, and computes the value and the gradient there. CVGM takes such a step
-// in each iteration of the paper's first experiment.
+// BenchmarkElasticNetStep times a step of the paper's first experiment: a small change of λ, the
+// value and the gradient.
 func BenchmarkElasticNetStep(b *testing.B) {
 	for _, k := range []int{128, 2048} {
 		for _, workers := range []int{1, 2} {
@@ -199,8 +198,8 @@ func BenchmarkElasticNetStep(b *testing.B) {
 	}
 }
 
-// BenchmarkElasticNetRows has 96 validation rows in each split. Their predictions and slopes take
-// most of the time.
+// BenchmarkElasticNetRows has 96 validation rows in each split, so predictions and slopes take most
+// of the time.
 func BenchmarkElasticNetRows(b *testing.B) {
 	cv := elasticNetCV(b, 3, 128, func(c *Config) {
 		c.Workers, c.Data = 1, casetest.Regression(3, 1920, 10)
@@ -219,10 +218,9 @@ func BenchmarkElasticNetCold(b *testing.B) {
 	}
 }
 
-// reportElasticNetWork reports the least number of operations and of bytes read in a step in which
-// no support changes. For each split, it counts a factorisation of the active system, two solves,
-// the slopes of all coordinates, and the products with the validation rows. The Gram matrix and the
-// rows are read once.
+// reportElasticNetWork reports the least work of a step in which no support changes. It counts a
+// factorisation of the active system, two solves, the slopes and the products with the validation
+// rows. It counts one read of the Gram matrix and the rows.
 func reportElasticNetWork(b *testing.B, cv *CV) {
 	var operations, bytes float64
 	p := float64(cv.features)
@@ -260,8 +258,8 @@ func benchmarkEval(b *testing.B, cv *CV, gradient, cold bool) {
 	}
 }
 
-// If a new CV returns a result, a CV with a warm start returns one too. Here one hyperparameter is
-// 2.5e205, and the warm start leads to a face at which rounding would leave no digits.
+// A fit that succeeds from a cold start also succeeds from a warm start. This warm start leads to a
+// face at which rounding would leave no digits.
 func TestWarmStartAnswersWhereColdDoes(t *testing.T) {
 	cv, err := New(Config{
 		Data: learn.Data{
@@ -290,8 +288,7 @@ func TestWarmStartAnswersWhereColdDoes(t *testing.T) {
 	}
 }
 
-// Losses, gradients, reports of kinks and predictions have the same bits for any number of
-// goroutines, also after Reset.
+// Results have the same bits for any number of goroutines, and after Reset.
 func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	weights := make([]float64, 30)

@@ -38,7 +38,7 @@ func allNaN(v []float64) bool {
 	return !slices.ContainsFunc(v, func(x float64) bool { return !math.IsNaN(x) })
 }
 
-// lossOfRows is the CV loss at α as a function of the rows of the data.
+// lossOfRows returns the CV loss at α as a function of the rows of the data.
 func lossOfRows(c Config, alpha []float64) search.Objective {
 	rows, n := c.Data.X.Dims()
 	return func(_, x []float64) (float64, error) {
@@ -73,8 +73,7 @@ func TestDataGradientAtAColumnConstantUpToRounding(t *testing.T) {
 	}
 }
 
-// If DataGradient returns an error, the loss and the gradient are NaN. The error does not affect
-// the next call.
+// DataGradient returns a NaN loss and NaN gradients with each error, and the next call succeeds.
 func TestDataGradientAfterErrors(t *testing.T) {
 	c := netConfig(t, 12)
 	c.Standardise, c.Centring, c.Splits, c.Generalised = false, NoCentring, c.Splits[:1], true
@@ -119,8 +118,8 @@ func TestDataGradientAfterErrors(t *testing.T) {
 	}
 }
 
-// Let two rows be equal for the learner. In directions that keep them equal, the loss has a
-// derivative. In other directions, it has a kink.
+// If two rows are equal for the learner, the CV loss has a kink in directions that make them
+// unequal, and a derivative in all others.
 func TestDataGradientAtTies(t *testing.T) {
 	x := []float64{1, 0, 2, .5, -3, -1, 2, .5, 1, 1.5, -1, .3}
 	opposite := slices.Clone(x)
@@ -177,7 +176,7 @@ func TestDataGradientAtTies(t *testing.T) {
 			if cv.fits[0].normaliser.Centre && sign < 0 {
 				t.Fatal("moves of the mean part opposite rows")
 			}
-			want, even, err := slope(f, c.x, u, 1e-4)
+			want, even, err := differenceSlope(f, c.x, u, 1e-4)
 			if got := floats.Dot(grad, u); err != nil || !even || !(math.Abs(got-want) <= 1e-8*(1+math.Abs(want))) {
 				t.Errorf("along moves that keep the rows equal: derivative %.12g, differences give %.12g, smooth %v, error %v", got, want, even, err)
 			}
@@ -199,8 +198,8 @@ func TestDataGradientAtTies(t *testing.T) {
 			if _, linear := cv.fits[0].learner.(*margin.SVM); !linear || cv.c.Features != nil || cv.c.Standardise {
 				return
 			}
-			// The learner uses only the products y_i·x_i, so a change of y_i has the effect of a
-			// multiple of x_i added to x_i.
+			// A change of y_i has the effect of a multiple of x_i added to x_i, because the learner
+			// uses only the products y_i·x_i.
 			clear(u)
 			copy(u[2:4], c.x[2:4])
 			if below, above := oneSided(t, f, c.x, u); math.Abs(below-above) < 1e-4 {
@@ -213,8 +212,8 @@ func TestDataGradientAtTies(t *testing.T) {
 	}
 }
 
-// Two training rows have opposite labels. After centring, the products y_i·x_i are always equal. No
-// change of the rows makes them unequal, but a change of a label does.
+// For two training rows with opposite labels, the CV loss has a kink in the labels only, because
+// centring makes the products y_i·x_i equal for all rows.
 func TestDataGradientOfTwoTrainingRows(t *testing.T) {
 	c := Config{Data: learn.Data{X: mat.NewDense(5, 2, []float64{1, .5, -1, .25, .2, 2, -1, .4, .3, -.6}), Y: []float64{1, -1, 1, -1, 1}},
 		Splits: []Split{{Train: []int{0, 1}, Val: []int{2, 3, 4}}}, Loss: LogisticLoss{}, Standardise: true,
@@ -233,7 +232,7 @@ func TestDataGradientOfTwoTrainingRows(t *testing.T) {
 		t.Errorf("error %v, dy %v", err, dy)
 	}
 	u := normalVector(synth.NewStream(1, "direction"), 10)
-	want, even, err := slope(lossOfRows(c, alpha), c.Data.Dense().RawMatrix().Data, u, 1e-4)
+	want, even, err := differenceSlope(lossOfRows(c, alpha), c.Data.Dense().RawMatrix().Data, u, 1e-4)
 	if got := floats.Dot(dx.RawMatrix().Data, u); err != nil || !even || !(math.Abs(got-want) <= 1e-9) || want == 0 {
 		t.Errorf("derivative %v, differences give %v, smooth %v, error %v", got, want, even, err)
 	}
@@ -260,8 +259,8 @@ func (c *clip) Backward(_ []float64, dx, dfeatures *mat.Dense) {
 	}
 }
 
-// Only example 2 changes. This changes the mean, so that examples 0 and 1, which were equal for the
-// learner, become unequal.
+// A change of a third row causes a kink in the CV loss if it moves the mean and thereby makes two
+// equal rows unequal.
 func TestDataGradientAtTiesPartedByTheMean(t *testing.T) {
 	c := Config{Data: learn.Data{X: mat.NewDense(6, 1, []float64{2, -2, .5, -.5, .7, -.3}), Y: []float64{1, -1, 1, 1, 1, -1}},
 		Splits: []Split{{Train: []int{0, 1, 2, 3}, Val: []int{4, 5}}}, Loss: LogisticLoss{}, Standardise: true, Features: new(clip),
@@ -282,8 +281,7 @@ func TestDataGradientAtTiesPartedByTheMean(t *testing.T) {
 	}
 }
 
-// The gradients are the derivatives of the loss in edge cases: λ1 = 0, a feature of zeros, equal
-// rows, one omitted row and one validation row.
+// DataGradient equals the derivatives of the loss in edge cases.
 func TestDataGradientAtEdges(t *testing.T) {
 	src := synth.NewStream(6, "edges")
 	d := classData(src, 11, 3)
@@ -300,7 +298,7 @@ func TestDataGradientAtEdges(t *testing.T) {
 		"θ = 0":          {Data: zero, Loss: SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }, Centring: MeanCentring, Hyper: []float64{1e9, .2}},
 		"λ2 of nearly 0": {Data: d, Loss: SquaredError{}, Learner: func() learn.Learner { return new(linear.ElasticNet) }, Standardise: true, Centring: MeanCentring, Hyper: []float64{0, 1e-12}},
 	} {
-		c.Splits, c.Features = splits, &squares{in: 3}
+		c.Splits, c.Features = splits, &squaresMap{in: 3}
 		if !checkDataGradient(t, name+", map", c, nil, c.Data.X == zero.X, src) {
 			t.Errorf("%s: not smooth", name)
 		}
@@ -319,11 +317,11 @@ func TestDataGradientAtEdges(t *testing.T) {
 	}
 }
 
-// The bits do not depend on the number of workers. They are the same if dx is a window of a larger
-// matrix, and if two CVs run at the same time.
+// DataGradient returns the same bits for any number of workers, for a dx within a larger matrix,
+// and for concurrent CVs.
 func TestDataGradientBits(t *testing.T) {
 	c := netConfig(t, 30)
-	c.Features = &squares{in: 3}
+	c.Features = &squaresMap{in: 3}
 	c.Workers = 1
 	_, want, wantY, loss, err := dataCV(t, c, []float64{.05, .1})
 	if err != nil {
@@ -335,7 +333,7 @@ func TestDataGradientBits(t *testing.T) {
 	for range 3 {
 		group.Go(func() {
 			c := c
-			c.Features = &squares{in: 3}
+			c.Features = &squaresMap{in: 3}
 			cv, err := New(c)
 			if err != nil {
 				t.Error(err)
@@ -356,17 +354,17 @@ func TestDataGradientBits(t *testing.T) {
 }
 
 // narrow is a feature map whose Forward returns fewer columns than Dims says.
-type narrow struct{ squares }
+type narrow struct{ squaresMap }
 
 func (n *narrow) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
-	out, err := n.squares.Forward(params, x)
+	out, err := n.squaresMap.Forward(params, x)
 	rows, _ := x.Dims()
 	return out.Slice(0, rows, 0, n.in).(*mat.Dense), err
 }
 
 func TestFeaturesOfAnotherShape(t *testing.T) {
 	c := netConfig(t, 12)
-	c.Features = &narrow{squares{in: 3}}
+	c.Features = &narrow{squaresMap{in: 3}}
 	if _, dx, dy, loss, err := dataCV(t, c, []float64{.05, .1}); !errors.Is(err, qpdiff.ErrShape) || !messageHas(err, "Features maps 12 rows to 12×3") ||
 		!math.IsNaN(loss) || !allNaN(dx.RawMatrix().Data) || !allNaN(dy) {
 		t.Errorf("loss %v, error %v", loss, err)

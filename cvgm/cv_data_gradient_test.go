@@ -19,9 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// checkDataGradient compares the gradient in the rows with difference quotients in a random
-// direction. If the learner accepts any label, it also compares the gradient in the labels. It
-// reports whether the loss is smooth in this direction.
+// checkDataGradient compares the gradients in the rows and, if the learner accepts any label, in
+// the labels with difference quotients. It reports whether the loss is smooth.
 func checkDataGradient(t *testing.T, title string, c Config, alpha []float64, anyLabel bool, src *synth.Stream) (smooth bool) {
 	t.Helper()
 	rows, n := c.Data.X.Dims()
@@ -38,7 +37,7 @@ func checkDataGradient(t *testing.T, title string, c Config, alpha []float64, an
 		}
 		return true
 	}
-	// The map makes some rows equal. A move of their labels ±1 may make them unequal.
+	// Rows that the map makes equal may become unequal if their labels change.
 	if err != nil && (anyLabel || messageHas(err, "dx: ") || !errors.Is(err, qpdiff.ErrNotDifferentiable)) {
 		t.Errorf("%s: %v", title, err)
 		return true
@@ -72,7 +71,7 @@ func checkDataGradient(t *testing.T, title string, c Config, alpha []float64, an
 			}
 		}
 		u := normalVector(src, len(at))
-		want, even, err := slope(value, at, u, 1e-4)
+		want, even, err := differenceSlope(value, at, u, 1e-4)
 		if err != nil || !even {
 			return false
 		}
@@ -92,8 +91,7 @@ type unlabelled struct{}
 
 func (unlabelled) Eval(p, y float64) (loss, slope float64) { return SquaredError{}.Eval(p, y) }
 
-// If one block does not exist, the error names the split and the column. The other block is still
-// computed.
+// DataGradient returns one gradient and an error for the other if only one exists.
 func TestDataGradientRefusesOneBlock(t *testing.T) {
 	base := casetest.Regression(3, 12, 3)
 	splits := casetest.Must(KFold(synth.NewStream(3, "splits"), 12, 3))(t)
@@ -155,8 +153,7 @@ func TestDataGradientRefusesOneBlock(t *testing.T) {
 	}
 }
 
-// The gradient of the mean squared error in one row is computed by hand. The only feature is 1.
-// Without λ1, centring and standardisation, θ is Σy/(N(1 + λ2)).
+// The gradient in the labels follows from θ = Σy/(N(1 + λ2)), because the only feature is 1.
 func ExampleCV_DataGradient() {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{2, 4, 5}}
 	cv, err := New(Config{Data: d, Splits: []Split{{Train: []int{0, 1}, Val: []int{2}}}, Loss: SquaredError{},

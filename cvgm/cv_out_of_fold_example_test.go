@@ -11,7 +11,7 @@ import (
 
 // A CV loss with its standard error, and the predictions that it judges.
 func ExampleCV_StandardError() {
-	cv := elasticNet(line())
+	cv := elasticNet(lineData())
 	loss, err := cv.Eval(nil, []float64{.1, .01})
 	if err != nil {
 		panic(err)
@@ -25,7 +25,7 @@ func ExampleCV_StandardError() {
 }
 
 func ExampleCV_OutOfFold() {
-	data := line()
+	data := lineData()
 	splits, err := cvgm.KFold(synth.NewStream(1, "example splits"), len(data.Y), 5)
 	if err != nil {
 		panic(err)

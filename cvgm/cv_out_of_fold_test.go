@@ -27,8 +27,8 @@ func constantCV(t testing.TB, y []float64, theta float64, loss Loss, splits ...S
 	return cv
 }
 
-// The losses of the examples are 1, 9 and 4. Example 1 counts once, although two splits validate on
-// it.
+// StandardError uses the losses 1, 9 and 4 of three examples. Example 1 counts once, although two
+// splits validate on it.
 func TestStandardErrorByHand(t *testing.T) {
 	cv := constantCV(t, []float64{1, 3, 2, 7}, 0, SquaredError{}, Split{[]int{3}, []int{0, 1}}, Split{[]int{0, 3}, []int{2, 1}})
 	casetest.Must(cv.Eval(nil, []float64{2}))(t)
@@ -43,8 +43,7 @@ func TestStandardErrorByHand(t *testing.T) {
 	}
 }
 
-// Each prediction is the mean of the predictions by the models of the splits that validate on
-// the example.
+// OutOfFold returns the mean prediction of the models whose splits validate on the example.
 func TestOutOfFoldPredictsAsModelsOfTheSplits(t *testing.T) {
 	splits := casetest.Must(RandomSplits(synth.NewStream(1, "splits"), 30, 6, .8))(t)
 	cv := elasticNetCV(t, 3, 1, func(c *Config) { c.Splits = splits })
@@ -78,8 +77,8 @@ func TestOutOfFoldPredictsAsModelsOfTheSplits(t *testing.T) {
 	}
 }
 
-// The standard error equals the standard deviation of the CV loss over many data sets. The
-// predictions are constant.
+// For constant predictions, the mean square of the standard error equals the variance of the CV
+// loss over many data sets.
 func TestStandardErrorIsTheDeviationOfTheLoss(t *testing.T) {
 	src := synth.NewStream(5, "standard error")
 	const n, draws = 20, 4000

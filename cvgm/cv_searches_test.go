@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// If the unit of the labels changes, only the first penalty changes. A search in another unit does
-// not stop early.
+// No search over the penalties of an elastic net converges too early in another unit of the labels,
+// which changes only λ1.
 func TestSearchOverAnElasticNetDoesNotStopEarlyInOtherUnits(t *testing.T) {
 	src := synth.NewStream(1, "elastic net units")
 	const n, m = 80, 7
@@ -43,8 +43,8 @@ func TestSearchOverAnElasticNetDoesNotStopEarlyInOtherUnits(t *testing.T) {
 	} {
 		want := casetest.Must(search.Best(make(1).Search(problem(1), []float64{.1, .1})))(t)
 		for _, unit := range []float64{1e-4, 1e4} {
-			// With one step size for penalties of different units, a search is slow, but it does not report
-			// convergence too early. QuasiNewton has a step size for each penalty.
+			// Searches with a single step size are slow here, because the penalties have different
+			// units.
 			best := math.Inf(1)
 			var last search.Step
 			for s, err := range make(unit*unit).Search(problem(unit), []float64{.1 * unit, .1}) {

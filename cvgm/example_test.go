@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// line returns 30 examples of y = 3x₁ − 2 + noise with four useless features.
-func line() learn.Data {
+// lineData returns 30 examples of y = 3x₁ − 2 plus noise, with four useless features.
+func lineData() learn.Data {
 	src := synth.NewStream(1, "example data")
 	d := learn.Data{X: mat.NewDense(30, 5, nil), Y: make([]float64, 30)}
 	for i := range d.Y {
@@ -48,10 +48,9 @@ func elasticNet(d learn.Data) *cvgm.CV {
 	return cv
 }
 
-// The whole cross-validation gradient method: a descent of the CV loss chooses the two penalties of
-// an elastic net, and a fit to all data follows.
+// The whole method is a descent of the CV loss in two penalties and a fit to all data.
 func Example() {
-	data := line()
+	data := lineData()
 	cv := elasticNet(data)
 	searcher := search.ProjectedGradient{StepSize: .02, MaxEvals: 300}
 	best, err := search.Best(searcher.Search(search.Problem{Objective: cv.Eval, Lower: []float64{0, 1e-7}}, []float64{.01, .01}))
@@ -71,14 +70,13 @@ func Example() {
 }
 
 func ExampleCV_Eval() {
-	cv := elasticNet(line())
+	cv := elasticNet(lineData())
 	grad := make([]float64, 2)
 	loss, err := cv.Eval(grad, []float64{.1, .01})
 	if err != nil {
 		panic(err)
 	}
-	// The gradient is the derivative of the loss: a small step against the gradient lowers the loss by
-	// step·‖gradient‖².
+	// A small step against the gradient lowers the loss by step·‖gradient‖².
 	const step = 1e-6
 	lower, err := cv.Eval(nil, []float64{.1 - step*grad[0], .01 - step*grad[1]})
 	if err != nil {
@@ -89,8 +87,8 @@ func ExampleCV_Eval() {
 	// Output: gained 1.000 of what the gradient promises
 }
 
-// The solution as a function of a penalty has kinks, at which the CV loss has no gradient. At a
-// kink, this search uses an element of the generalised derivative, and its steps report this.
+// At a kink, where the CV loss has no gradient, the search uses an element of the generalised
+// derivative and reports it.
 func ExampleCV_Generalised() {
 	splits, err := cvgm.LeaveOneOut(4)
 	if err != nil {
@@ -134,13 +132,13 @@ func ExampleSplit() {
 }
 
 func ExampleConfig() {
-	_, err := cvgm.New(cvgm.Config{Data: line()})
+	_, err := cvgm.New(cvgm.Config{Data: lineData()})
 	fmt.Println(err)
 	// Output: cvgm: Config.Splits is empty: draw some, for example with RandomSplits
 }
 
 func ExampleCentring() {
-	d := line()
+	d := lineData()
 	for _, intercept := range []cvgm.Centring{cvgm.NoCentring, cvgm.FixedLeastSquares, cvgm.MeanCentring} {
 		splits, _ := cvgm.LeaveOneOut(len(d.Y))
 		cv, err := cvgm.New(cvgm.Config{Data: d, Splits: splits, Loss: cvgm.SquaredError{}, Centring: intercept,
@@ -187,8 +185,8 @@ func (relativeError) LabelSlope(prediction, y float64) float64 {
 	return -2 * (prediction/y - 1) * prediction / (y * y)
 }
 
-// With the method LabelSlope of the loss, the CV loss has a gradient in the labels. The prediction
-// is the mean of the training labels.
+// The CV loss has a gradient in the labels if its loss has the method LabelSlope. The prediction is
+// the mean of the training labels.
 func ExampleLabelLoss() {
 	var loss cvgm.LabelLoss = relativeError{}
 	cv, err := cvgm.New(cvgm.Config{
@@ -253,7 +251,7 @@ func ExampleAbsoluteError() {
 	// Output: 2 1
 }
 
-// The Huber loss is quadratic for residuals up to Delta, and linear for larger residuals.
+// The Huber loss is quadratic for residuals up to Delta and linear beyond.
 func ExampleHuberLoss() {
 	loss := cvgm.HuberLoss{Delta: 1}
 	fmt.Println(loss.Eval(1.5, 1))
@@ -291,19 +289,19 @@ func ExampleZeroOne() {
 func ExampleSplitError() {
 	splits, _ := cvgm.KFold(synth.NewStream(1, "example splits"), 30, 5)
 	splits[3].Val = []int{30}
-	_, err := cvgm.New(cvgm.Config{Data: line(), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true,
+	_, err := cvgm.New(cvgm.Config{Data: lineData(), Splits: splits, Loss: cvgm.SquaredError{}, Standardise: true,
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }})
 	fmt.Println(err)
 	// Output: cvgm: split 3: Split holds index 30 for N = 30 examples (outside its domain): use indices from 0 to N-1
 }
 
 func ExampleModel() {
-	cv := elasticNet(line())
+	cv := elasticNet(lineData())
 	model, err := cv.Final([]float64{.3, .1})
 	if err != nil {
 		panic(err)
 	}
-	fresh := line() // here: the training data again
+	fresh := lineData() // here: the training data again
 	risk, err := model.Risk(cvgm.SquaredError{}, fresh)
 	if err != nil {
 		panic(err)
@@ -313,7 +311,7 @@ func ExampleModel() {
 }
 
 func ExampleModel_MarshalJSON() {
-	model, err := elasticNet(line()).Final([]float64{.3, .1})
+	model, err := elasticNet(lineData()).Final([]float64{.3, .1})
 	if err != nil {
 		panic(err)
 	}

@@ -6,8 +6,7 @@ import (
 	"cvgm/cvgm/internal/casetest"
 )
 
-// Thetas returns two lists from the last Eval: copies of the parameters fitted to each split, and
-// the intercepts that are added to the predictions.
+// Thetas returns the parameters and the intercept that the last Eval fitted to each split.
 func (cv *CV) Thetas() (thetas [][]float64, intercepts []float64) {
 	for j := range cv.fits {
 		thetas = append(thetas, slices.Clone(cv.fits[j].theta))

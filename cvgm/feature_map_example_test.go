@@ -43,8 +43,8 @@ func (b *bump) Backward(dp []float64, dx, dphi *mat.Dense) {
 	}
 }
 
-// This feature map is no network. The width of a bump is learned, so that logistic regression on
-// the feature of the bump separates two rings.
+// The search learns the width of a bump. Logistic regression on the bump's feature separates two
+// rings.
 func ExampleFeatureMap() {
 	src := synth.NewStream(1, "rings")
 	d, err := synth.MakeRings(src, 60, synth.Rings{})
@@ -104,8 +104,7 @@ func ExampleLinearMap() {
 	// Output: [3 2]
 }
 
-// Logistic regression is a SubsetLearner: it fits the remaining rows of a data set from the fit
-// to all rows.
+// Logistic regression starts the fit without some rows from the fit to all rows.
 func ExampleSubsetLearner() {
 	d, err := synth.MakeRings(synth.NewStream(1, "rings"), 60, synth.Rings{})
 	if err != nil {
@@ -132,7 +131,7 @@ func ExampleSubsetLearner() {
 	// [-0.258 0.120]
 }
 
-// A hidden unit of a network has a kink if its input is 0. Here this happens at the second row.
+// A hidden unit of a network has a kink if its input is 0, as at the second row.
 func ExampleKinkedMap() {
 	var m cvgm.KinkedMap = &cvgm.Perceptron{Widths: []int{1, 1, 1}}
 	params := []float64{1, 0, 2, 0} // z = 1·x + 0, φ = 2·max(z, 0) + 0

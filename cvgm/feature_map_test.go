@@ -30,8 +30,8 @@ func normalVector(src *synth.Stream, n int) []float64 {
 	return normalMatrix(src, 1, n).RawRowView(0)
 }
 
-// FeatureMapContract is cvgmtest.FeatureMap; contract_external_test.go sets it. Tests in this
-// package cannot import package cvgmtest, because cvgmtest imports this package.
+// FeatureMapContract is cvgmtest.FeatureMap. It is a variable because cvgmtest imports this
+// package.
 var FeatureMapContract func(t rapid.TB, fresh func() FeatureMap, reference func(params, x []float64) []float64, params []float64, x *mat.Dense, step float64)
 
 // testFeatureMap is the contract of every feature map; see cvgmtest.FeatureMap.
@@ -76,8 +76,8 @@ func ringsData(t *testing.T, n int) learn.Data {
 	return learn.Data{X: d.X, Y: d.Y}
 }
 
-// A split omits rows from a learner of all examples, or has a copy of its own rows. Both methods
-// give the same loss and gradient, with and without a feature map.
+// Splits give the same loss and gradient whether they omit rows of a shared learner or copy their
+// own rows.
 func TestLeavingOutAgreesWithCopying(t *testing.T) {
 	d := ringsData(t, 60)
 	splits := casetest.Must(RandomSplits(synth.NewStream(4, "splits"), 60, 20, .9))(t)

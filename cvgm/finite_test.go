@@ -43,7 +43,7 @@ type stubLoss struct{ value, slope float64 }
 
 func (l stubLoss) Eval(_, _ float64) (loss, slope float64) { return l.value, l.slope }
 
-// If a CV returns a number that is not finite, it also returns an error that names the number.
+// Eval returns NaN and an error that names the number if a result is not finite.
 func TestCVRefusesWhatIsNotFinite(t *testing.T) {
 	nan, inf, huge := math.NaN(), math.Inf(1), math.MaxFloat64
 	one := func() *Config {
@@ -123,8 +123,7 @@ func TestNormaliserRefusesOverflow(t *testing.T) {
 	}
 }
 
-// The squares of these features overflow, or underflow to 0. They are standardised as accurately as
-// other features.
+// Features are standardised without loss of accuracy if their squares overflow or underflow.
 func TestStandardiseAtTheEndsOfTheRange(t *testing.T) {
 	src := synth.NewStream(4, "range")
 	x := normalVector(src, 30)

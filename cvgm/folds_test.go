@@ -31,8 +31,8 @@ func plainLearner(l learn.Learner) learn.Learner {
 	return plainFits{l}
 }
 
-// A CV that calls Folds once has the same loss, gradient, standard error and predictions as a CV
-// with one fit for each fold. The folds have unequal sizes, weights and learned features.
+// A CV that calls Folds gets the results of one fit for each fold, for unequal sizes, weights and
+// learned features.
 func TestFoldsAtOnce(t *testing.T) {
 	const rows = 23
 	d := casetest.Regression(4, rows, 3)
@@ -75,8 +75,7 @@ func TestFoldsAtOnce(t *testing.T) {
 	}
 }
 
-// compareEvaluations compares the results of two CVs at alpha. The differences may be tol times the
-// largest entry.
+// compareEvaluations compares the results of two CVs at alpha up to tol times the largest entry.
 func compareEvaluations(t *testing.T, name string, tol float64, got, want *CV, alpha []float64) {
 	t.Helper()
 	g, w := make([]float64, len(alpha)), make([]float64, len(alpha))
@@ -105,8 +104,8 @@ func compareEvaluations(t *testing.T, name string, tol float64, got, want *CV, a
 	nearWithin(t, name+", predictions", tol, p, q, 0)
 }
 
-// Splits that do not use all rows are fitted one by one. The splits are also fitted one by one if
-// Folds returns an error, and the error then names the split.
+// Splits are fitted one by one if one of them does not use all rows or Folds returns an error. The
+// error then names the split.
 func TestFoldsOneByOne(t *testing.T) {
 	d := casetest.Regression(4, 12, 3)
 	for name, s := range map[string][]Split{
@@ -125,9 +124,8 @@ func TestFoldsOneByOne(t *testing.T) {
 	}
 }
 
-// normalProblem draws a problem whose folds normalise the features. Some columns are far from 0,
-// have few nonzero entries, or have one large entry. Their units are from 1e-9 to 1e9. Some weights
-// are 0, and the folds are of different kinds.
+// normalProblem draws a problem whose folds normalise their features. Its columns, weights and
+// folds are of many kinds.
 func normalProblem(t *testing.T, seed uint64) Config {
 	rng := synth.NewStream(seed, "normal")
 	rows, n := 18+rng.IntN(25), 2+rng.IntN(7)
@@ -176,13 +174,13 @@ func normalProblem(t *testing.T, seed uint64) Config {
 	return c
 }
 
-// normalTol is the largest accepted difference from one fit for each fold, relative to the largest
-// entry. The subtraction of the rows of a fold from all rows loses two digits, and the condition of
-// the fits loses more.
+// normalTol bounds the difference between Folds and one fit for each fold, relative to the largest
+// entry. The subtraction of a fold's rows loses two digits, and the condition of the fits loses
+// more.
 const normalTol = 1e-10
 
-// If the features are normalised by the training rows of each fold, Folds gives the same results as
-// one fit for each fold.
+// A CV that calls Folds gets the results of one fit for each fold if the folds normalise their
+// features.
 func TestNormalisedFoldsAtOnce(t *testing.T) {
 	for seed := range uint64(casetest.Sets(1000, 200)) {
 		name := fmt.Sprintf("problem %d", seed)
@@ -191,8 +189,8 @@ func TestNormalisedFoldsAtOnce(t *testing.T) {
 		one.Learner = func() learn.Learner { return plainLearner(c.Learner()) }
 		got, want := casetest.Must(New(c))(t), casetest.Must(New(one))(t)
 		compareEvaluations(t, name, normalTol, got, want, []float64{.3 + float64(seed%7), .2})
-		// In small folds of unscaled features, a large entry may leave too few digits. Then the
-		// folds are fitted one by one.
+		// Small folds of unscaled features are fitted one by one if a large entry leaves too few
+		// digits.
 		_, n := c.Data.X.Dims()
 		small := !slices.ContainsFunc(c.Splits, func(s Split) bool { return 2*len(s.Val) > n+1 })
 		mayRefit := seed%5 == 0 && !c.Standardise && small

@@ -12,8 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A hundred held-out examples replace the population, because the risk over the population is not
-// known.
+// The risk is measured on a hundred held-out examples.
 func ExampleGapMonitor() {
 	src := synth.NewStream(2, "example data")
 	d, _, err := synth.MakeRegression(src, synth.Regression{Samples: 130, Features: 20, Informative: 5, Noise: 100})
@@ -56,8 +55,7 @@ func ExampleGapMonitor() {
 }
 
 func ExampleNestedSearch() {
-	// The search uses all data. Two searches on halves of the data estimate the risk at each of its
-	// steps.
+	// Two searches on halves of the data estimate the risk at each step of the search on all data.
 	shifted := func(c float64) search.Problem {
 		return search.Problem{Objective: func(grad, x []float64) (float64, error) {
 			grad[0] = 2 * (x[0] - c)

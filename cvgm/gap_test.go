@@ -10,9 +10,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// slide returns a search that descends on (x−4)². Each step is a quarter of the slope: x = 0, 2, 3,
-// 3.5, …
-func slide(steps int) (search.ProjectedGradient, search.Problem) {
+// parabolaDescent returns a search that descends on (x−4)² by x = 0, 2, 3, 3.5, …
+func parabolaDescent(steps int) (search.ProjectedGradient, search.Problem) {
 	return search.ProjectedGradient{StepSize: .25, MaxEvals: steps, Tol: -1}, search.Problem{Objective: func(grad, x []float64) (float64, error) {
 		grad[0] = 2 * (x[0] - 4)
 		return (x[0] - 4) * (x[0] - 4), nil
@@ -20,7 +19,7 @@ func slide(steps int) (search.ProjectedGradient, search.Problem) {
 }
 
 func TestGapMonitorStopsByTheHeldOutEstimate(t *testing.T) {
-	searcher, p := slide(50)
+	searcher, p := parabolaDescent(50)
 	m := GapMonitor{
 		// The risk is lowest at 3, the estimate at 2.9.
 		HeldOut:  func(s search.Step) (float64, error) { return 10 + math.Abs(s.X[0]-2.9), nil },
@@ -57,7 +56,7 @@ func TestGapMonitorStopsByTheHeldOutEstimate(t *testing.T) {
 }
 
 func TestGapMonitorLeavesWhenTheCallerDoes(t *testing.T) {
-	searcher, p := slide(50)
+	searcher, p := parabolaDescent(50)
 	running := 0
 	inner := func(yield func(search.Step, error) bool) {
 		running++
@@ -78,10 +77,10 @@ func TestGapMonitorLeavesWhenTheCallerDoes(t *testing.T) {
 	}
 }
 
-// Nested searches advance together. If one of them ends early, it stays at its last step.
+// Watch advances nested searches together, and keeps the last step of a search that ends early.
 func TestGapMonitorNested(t *testing.T) {
-	long, p := slide(4)
-	short, _ := slide(2)
+	long, p := parabolaDescent(4)
+	short, _ := parabolaDescent(2)
 	x := func(s search.Step) (float64, error) { return s.X[0], nil }
 	m := GapMonitor{Nested: []NestedSearch{{long.Search(p, []float64{0}), x}, {short.Search(p, []float64{8}), x}}}
 	var estimates []float64
@@ -98,7 +97,7 @@ func TestGapMonitorNested(t *testing.T) {
 }
 
 func TestGapMonitorReportsFailures(t *testing.T) {
-	searcher, p := slide(9)
+	searcher, p := parabolaDescent(9)
 	broken := errors.New("broken")
 	fine := func(search.Step) (float64, error) { return 1, nil }
 	fails := func(s search.Step) (float64, error) {

@@ -25,8 +25,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestHostile calls everything that the package exports, with inputs that are chosen to break it;
-// see package hostile.
+// TestHostile calls everything that the package exports with inputs that are chosen to break it
+// (see package hostile).
 func TestHostile(t *testing.T) {
 	hostile.Test(t, 2000, []hostile.Kind{
 		{Name: "cv", Weight: 30, Run: hostileCV, Floors: map[string]float64{"New": .4, "Eval": .3, "gradient": .2, "Final": .3, "Predict": .8, "Risk": .4}},
@@ -289,7 +289,7 @@ func checkEvaluation(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []flo
 	}
 	atKink := cv.Generalised()
 	if in.IntN(4) == 0 {
-		// After Reset, and with more goroutines, the CV must give the same bits as before.
+		// A CV gives the same bits after Reset and with more goroutines.
 		cv.Reset()
 		again := make([]float64, len(alpha))
 		first, err1 := cv.Eval(again, alpha)
@@ -312,7 +312,7 @@ func checkEvaluation(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []flo
 	if p > hostile.Integer || in.IntN(2) > 0 || atKink {
 		return
 	}
-	// If a penalty is far from 1, a kink may lie within the steps of the difference quotients.
+	// A kink may lie within the steps of the difference quotients if a penalty is far from 1.
 	far := func(hyper float64) bool { return hyper != 0 && !(hyper > 1e-3 && hyper < 1e3) }
 	if slices.ContainsFunc(c.Hyper, far) {
 		return
@@ -336,8 +336,8 @@ func checkEvaluation(in *hostile.Input, c *cvgm.Config, cv *cvgm.CV, alpha []flo
 	if hostile.Norm(thetas...) > 1e4 || size > 1e4*(1+math.Abs(loss)) {
 		return
 	}
-	// If every example is fitted exactly, the loss is a sum of squared rounding errors. Its
-	// difference quotients over short steps have no meaning.
+	// Difference quotients have no meaning if every example is fitted exactly, because the loss is
+	// then a sum of squared rounding errors.
 	if math.Abs(loss) < 1e-20 && lossRounding(in, c, alpha, loss) > 1e-3*math.Abs(loss) {
 		return
 	}
@@ -370,10 +370,9 @@ func generalised(c *cvgm.Config) bool {
 	return false
 }
 
-// lossRounding estimates the rounding error of a computed loss. It changes the features at random
-// by up to 256·2⁻⁵² of their values, the bound in qpdiff's rule of strict complementarity. The
-// estimate is the largest change of the loss, for fits with and without a warm start. If one of the
-// changed problems is refused, the result is infinite.
+// lossRounding estimates the rounding error of a loss by random changes of the features. The
+// changes are at most 256·2⁻⁵², the bound in qpdiff's rule of strict complementarity. The estimate
+// is infinite if a changed problem is refused.
 func lossRounding(in *hostile.Input, c *cvgm.Config, alpha []float64, loss float64) float64 {
 	const relative = 256 * 0x1p-52
 	most := 0.0
@@ -1318,8 +1317,7 @@ func hostileSmall(in *hostile.Input) {
 		if math.Abs(sum-1) > 1e-14*float64(len(x)) {
 			in.Failf("Simplex: does not sum to 1", "%v from %v", x, projected)
 		}
-		// x is the point of the simplex that is nearest to projected, so larger entries of
-		// projected have entries of x that are not smaller.
+		// The projection onto the simplex keeps the order of the entries.
 		for i := range x {
 			for j := range x {
 				if projected[i] > projected[j] && x[i] < x[j] {

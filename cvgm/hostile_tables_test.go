@@ -15,7 +15,7 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// tableText returns a CSV with the columns c0, c1, … and y, whose entries are the results of the
+// tableText returns a CSV with the columns c0, c1, … and y, whose entries are results of the
 // function field.
 func tableText(in *hostile.Input, cols, rows int, comma rune, field func(col, row int) string) string {
 	var text strings.Builder
@@ -41,7 +41,8 @@ func tableText(in *hostile.Input, cols, rows int, comma rune, field func(col, ro
 	return text.String()
 }
 
-// drawEffects draws an effect of each column of a table. Most numbers have one of two kernels.
+// drawEffects draws an effect for each column of a table. Most numeric columns share one of two
+// kernels.
 func drawEffects(in *hostile.Input, tbl *table.Table) (effects []table.Effect) {
 	for _, c := range tbl.Columns {
 		e := table.Effect{Column: c.Name, Kind: table.LevelsEffect, Term: fmt.Sprint("term ", in.IntN(2))}
@@ -53,8 +54,8 @@ func drawEffects(in *hostile.Input, tbl *table.Table) (effects []table.Effect) {
 	return effects
 }
 
-// hostileTables reads tables of all kinds of columns, fits models to them, and predicts from other
-// texts. It repeats the predictions with the models read back from JSON.
+// hostileTables fits models to tables of all kinds of columns and predicts from other texts, also
+// after a round trip through JSON.
 func hostileTables(in *hostile.Input) {
 	p := in.Profile()
 	cols, rows := 1+in.IntN(4), 3+in.IntN(10)

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// kernelData are rows of ten standard normal features with the label x₁ + sin 2x₂ and noise, or
-// its sign.
+// kernelData returns rows of ten standard normal features with the label x₁ + sin 2x₂ plus noise,
+// or its sign.
 func kernelData(rows int, classes bool) learn.Data {
 	const features = 10
 	noise := .3
@@ -37,9 +37,8 @@ func kernelData(rows int, classes bool) learn.Data {
 	return d
 }
 
-// BenchmarkKernelRidge times an evaluation of the CV loss of a kernel ridge regression, without and
-// with the gradient. The splits are five folds, or leave-one-out in one evaluation. The reported
-// least work is the number of operations of the factors.
+// BenchmarkKernelRidge times an evaluation of the CV loss with five folds and with leave-one-out.
+// The reported operations are the factorisations.
 func BenchmarkKernelRidge(b *testing.B) {
 	for _, c := range []struct{ rows, folds int }{{250, 5}, {500, 5}, {2000, 5}, {200, 200}, {1000, 1000}, {2000, 2000}} {
 		splits := casetest.Must(KFold(synth.NewStream(1, "folds"), c.rows, c.folds))(b)
@@ -61,8 +60,7 @@ func BenchmarkKernelRidge(b *testing.B) {
 	}
 }
 
-// BenchmarkKernelSVM times an evaluation of the CV loss of a kernel support vector machine with
-// five folds, from a cold start, without and with the gradient.
+// BenchmarkKernelSVM times an evaluation of the CV loss with five folds from a cold start.
 func BenchmarkKernelSVM(b *testing.B) {
 	for _, c := range []struct {
 		rows int

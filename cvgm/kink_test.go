@@ -22,8 +22,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// atKink is an elastic net of one feature. Its first split is at the kink λ1 = |xᵀy|/N, and its
-// second split is not at a kink.
+// atKink returns the CV of an elastic net whose first split is at the kink λ1 = |xᵀy|/N.
 func atKink(t *testing.T, change func(*Config)) *CV {
 	t.Helper()
 	c := Config{Data: learn.Data{X: mat.NewDense(4, 1, []float64{1, 1, 2, 2}), Y: []float64{2, 2, 8, 8}},
@@ -96,10 +95,10 @@ func TestGeneralisedNamesLearnersThatCannot(t *testing.T) {
 	}
 }
 
-// At a kink of the loss, Eval returns an error. With Config.Generalised it uses the slope that the
-// loss returns, and the CV reports the kink.
+// Eval returns an error at a kink of the loss. If Config.Generalised is set, Eval uses the slope
+// that the loss returns.
 func TestKinksOfTheLoss(t *testing.T) {
-	// θ = 1/2. The margin of the second example is 1, and the margin of the third is .5.
+	// For θ = 1/2, the margin of the second example is 1.
 	for _, c := range []struct {
 		name string
 		x    float64 // of the second example
@@ -141,8 +140,8 @@ func TestKinksOfTheLoss(t *testing.T) {
 	}
 }
 
-// The distance of a prediction from a kink is divided by the size of the prediction's terms,
-// because rounding errors are proportional to this size. The size is 1e6 in the first case.
+// Eval divides the distance of a prediction from a kink by the size of its terms, because rounding
+// errors are proportional to this size.
 func TestKinksOfTheLossAreMeasuredInTermsOfThePrediction(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{1, 0, 0, 1, 0, 0}), Y: []float64{1, 1, 1}}
 	for _, c := range []struct {
@@ -177,8 +176,8 @@ func TestKinksOfTheFeatureMap(t *testing.T) {
 	}
 }
 
-// At a kink in λ1 alone, the gradient in the parameters of a feature map exists if the
-// hyperparameters are fixed.
+// If the hyperparameters are fixed, the gradient in the parameters of a feature map exists at a
+// kink in λ1.
 func TestFixedHyperparametersNeedNoDerivative(t *testing.T) {
 	cv := atKink(t, func(c *Config) {
 		c.Data.Y = []float64{0, 0, 8, 8} // θ = 0 in the first split, at λ1 = 0
@@ -190,8 +189,8 @@ func TestFixedHyperparametersNeedNoDerivative(t *testing.T) {
 	}
 }
 
-// If Config.Generalised is true, no search ends at a kink of an elastic net or an SVM. If it is
-// false, some searches do.
+// Searches pass the kinks of an elastic net and of an SVM if Config.Generalised is set. Without it,
+// some searches stop at kinks.
 func TestSearchesPassKinks(t *testing.T) {
 	searchers := map[string]search.Searcher{
 		"QuasiNewton":       search.QuasiNewton{MaxEvals: 150},
@@ -206,7 +205,7 @@ func TestSearchesPassKinks(t *testing.T) {
 					Data: casetest.Regression(seed, 16, 4), Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 				if seed >= 20 {
 					c.Loss, c.Centring = LogisticLoss{}, NoCentring
-					c.Data, c.Learner = signs(c.Data), func() learn.Learner { return new(margin.SVM) }
+					c.Data, c.Learner = signedLabels(c.Data), func() learn.Learner { return new(margin.SVM) }
 				}
 				var err error
 				if c.Splits, err = KFold(synth.NewStream(seed, "splits"), 16, 2); err != nil {
@@ -241,8 +240,8 @@ func TestSearchesPassKinks(t *testing.T) {
 	}
 }
 
-// signs replaces the labels by their signs.
-func signs(d learn.Data) learn.Data {
+// signedLabels replaces the labels by their signs.
+func signedLabels(d learn.Data) learn.Data {
 	for i, y := range d.Y {
 		d.Y[i] = math.Copysign(1, y)
 	}
@@ -254,9 +253,8 @@ func messageHas(err error, text string) bool {
 	return err != nil && strings.Contains(err.Error(), text)
 }
 
-// A validation row equals a support vector at the margin. Its prediction is 1, the kink of the
-// hinge loss, up to the rounding of terms that are a million times as large. The CV loss has a
-// derivative in the hyperparameters, but not in the data.
+// Eval accepts a validation row that equals a support vector, although rounding of large terms
+// moves the prediction off the kink. DataGradient refuses it.
 func TestKinkOfLargeKernelTerms(t *testing.T) {
 	x, y := []float64{1, 4, 3, -6, 8, -6, 7}, []float64{1, -1, -1, 1, 1, 1, 1}
 	c := Config{Data: learn.Data{X: mat.NewDense(7, 1, x), Y: y}, Splits: []Split{{[]int{0, 1, 2, 3, 4}, []int{5, 6}}}, Loss: Hinge{},
@@ -273,9 +271,8 @@ func TestKinkOfLargeKernelTerms(t *testing.T) {
 	}
 }
 
-// The validation row equals a support vector, so its prediction stays 1, the kink of the hinge
-// loss, for all hyperparameters near these. The loss is therefore constant, and its derivative is
-// 0.
+// The derivative is 0 if the validation row equals a support vector at the margin, because its
+// prediction stays at the kink of the hinge loss.
 func TestValidationRowHeldAtTheKink(t *testing.T) {
 	for _, hyper := range [][]float64{{.1, .1}, {.3, .2}, {0, .5}, {.01, .9}} {
 		cv := atKink(t, func(c *Config) {
@@ -302,9 +299,8 @@ type heldCase struct {
 	make  func() learn.Learner
 }
 
-// newHeldCase draws a heldCase. Half of the validation rows are sums of training rows with integer
-// coefficients, and a quarter equal a training row. The label of another eighth is the prediction
-// itself, which is the kink of the absolute error.
+// newHeldCase draws a problem whose validation row is often a combination of training rows, so that
+// its prediction may stay at a kink.
 func newHeldCase(t *testing.T, rng *rand.Rand, kind int) heldCase {
 	rows, n := 3+rng.IntN(3), 1+rng.IntN(3)
 	c := heldCase{data: learn.Data{X: mat.NewDense(rows+1, n, nil), Y: make([]float64, rows+1)}, loss: Hinge{}}
@@ -367,8 +363,8 @@ func (c heldCase) differentiable(t *testing.T) bool {
 	return err == nil
 }
 
-// Eval returns a gradient if and only if the difference quotients to both sides are equal. The
-// gradient is then equal to these quotients, in all units.
+// Eval returns a gradient at a kink of the loss if and only if both one-sided difference quotients
+// are equal.
 func TestKinksOfHeldPredictions(t *testing.T) {
 	const step, tol = 1e-7, 1e-5
 	rng := rand.New(rand.NewPCG(3, 9))
@@ -433,8 +429,7 @@ func TestKinksOfHeldPredictions(t *testing.T) {
 	}
 }
 
-// If the hyperparameters are fixed and there is no feature map, a CV has no parameters. Its
-// gradient is empty, and Eval returns it also at a kink of the loss.
+// A CV without parameters has an empty gradient, so Eval succeeds at a kink of the loss.
 func TestKinkOfTheLossWithoutParameters(t *testing.T) {
 	hyper := map[string][]float64{"linear.ElasticNet": {0, 1}, "margin.SVM": {.1, 1}, "kernel.SVM": {1, 1}}
 	for name, learner := range map[string]func() learn.Learner{

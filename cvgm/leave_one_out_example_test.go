@@ -14,9 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Leave-one-out cross-validation of a kernel ridge regression takes one fit for each
-// step of the search. The model that it finds is written as JSON with the rows that its
-// prediction needs.
+// Leave-one-out cross-validation of a kernel ridge regression takes one fit for each step of the
+// search. The JSON of the final model includes its training rows.
 func ExampleLeaveOneOut() {
 	const n = 40
 	src := synth.NewStream(1, "example leave-one-out")

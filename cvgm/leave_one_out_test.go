@@ -18,24 +18,23 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// oneByOne hides LeaveOneOut.
-type oneByOne struct{ learn.Predictor }
+// withoutLeaveOneOut hides LeaveOneOut.
+type withoutLeaveOneOut struct{ learn.Predictor }
 
-// counting counts the fits of a kernel ridge regression.
-type counting struct {
+// fitCountingRidge counts the fits of a kernel ridge regression.
+type fitCountingRidge struct {
 	kernel.Ridge
 	fits *atomic.Int64
 }
 
-func (l *counting) Fit(theta, hyper []float64) error {
+func (l *fitCountingRidge) Fit(theta, hyper []float64) error {
 	l.fits.Add(1)
 	return l.Ridge.Fit(theta, hyper)
 }
 
-// atOnceTol is the largest accepted difference between one fit of all rows and N fits, relative to
-// the largest entry. The rounding errors are multiplied by the condition number of the fits, which
-// is about 1e6 for the features of a network. The difference is 1.1e-10 on processors that fuse
-// products and sums.
+// atOnceTol bounds the difference between one fit of all rows and N fits, relative to the largest
+// entry. The condition number of the fits, up to about 1e6, magnifies rounding errors. The
+// difference is 1.1e-10 on processors that fuse products and sums.
 const atOnceTol = 1e-9
 
 func nearEntries(t *testing.T, what string, got, want []float64, size float64) {
@@ -67,7 +66,7 @@ func TestLeaveOneOutOfBadSplits(t *testing.T) {
 	}
 }
 
-// One evaluation of all splits gives the loss and the gradient of one fit for each split.
+// One evaluation of all splits gives the loss and gradient of single fits.
 func TestLeaveOneOutAtOnce(t *testing.T) {
 	const rows = 14
 	splits := casetest.Must(LeaveOneOut(rows))(t)
@@ -82,7 +81,7 @@ func TestLeaveOneOutAtOnce(t *testing.T) {
 	}{{kernel.RBF{}, []float64{.05, .4}}, {kernel.Polynomial{Degree: 2}, []float64{.05, .4, .5}}}
 	maps := []func() FeatureMap{
 		func() FeatureMap { return nil },
-		func() FeatureMap { return &squares{in: 3} },
+		func() FeatureMap { return &squaresMap{in: 3} },
 		func() FeatureMap { return &Perceptron{Widths: []int{3, 4, 2}} },
 	}
 	for turn, newMap := range slices.Repeat(maps, 8) {
@@ -99,8 +98,8 @@ func TestLeaveOneOutAtOnce(t *testing.T) {
 			alpha = append(alpha, normalVector(src, n)...)
 		}
 		var fits atomic.Int64
-		newLearner := func() *counting {
-			return &counting{Ridge: kernel.Ridge{Kernel: k.kernel, Intercept: intercept}, fits: &fits}
+		newLearner := func() *fitCountingRidge {
+			return &fitCountingRidge{Ridge: kernel.Ridge{Kernel: k.kernel, Intercept: intercept}, fits: &fits}
 		}
 		c.Learner = func() learn.Learner { return newLearner() }
 		title := fmt.Sprintf("turn %d: %T, %T, intercept %v, held %v", turn, k.kernel, c.Features, intercept, held)
@@ -108,7 +107,7 @@ func TestLeaveOneOutAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(title, err)
 		}
-		c.Learner = func() learn.Learner { return oneByOne{newLearner()} }
+		c.Learner = func() learn.Learner { return withoutLeaveOneOut{newLearner()} }
 		c.Features = newMap()
 		by, err := New(c)
 		if err != nil {
@@ -160,8 +159,8 @@ func TestLeaveOneOutAtOnce(t *testing.T) {
 	}
 }
 
-// The splits are fitted one by one in two cases: if a split trains on fewer than all other
-// examples, and if the features depend on the split.
+// Splits are fitted one by one if a split omits more than its validation rows or the features
+// depend on the split.
 func TestLeaveOneOutAtOnceNeedsTheFeaturesAsTheyAre(t *testing.T) {
 	all := casetest.Must(LeaveOneOut(8))(t)
 	folds := casetest.Must(KFold(synth.NewStream(1, "folds"), 8, 4))(t)
@@ -175,7 +174,7 @@ func TestLeaveOneOutAtOnceNeedsTheFeaturesAsTheyAre(t *testing.T) {
 		{folds, false, NoCentring, true}, {folds, true, NoCentring, false}, {all[:5], false, NoCentring, true}, {less, false, NoCentring, false}} {
 		var fits atomic.Int64
 		cv, err := New(Config{Data: casetest.Regression(1, 8, 2), Splits: c.splits, Loss: SquaredError{}, Standardise: c.standardise, Centring: c.centring,
-			Learner: func() learn.Learner { return &counting{fits: &fits} }})
+			Learner: func() learn.Learner { return &fitCountingRidge{fits: &fits} }})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +185,7 @@ func TestLeaveOneOutAtOnceNeedsTheFeaturesAsTheyAre(t *testing.T) {
 	}
 }
 
-// If one fit fails, or meets a kink of the loss, the error names its split.
+// The error of a failed fit or of a kink names its split.
 func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 	splits, err := LeaveOneOut(6)
 	if err != nil {
@@ -233,8 +232,7 @@ func TestLeaveOneOutAtOnceErrors(t *testing.T) {
 	if _, err := cv.Eval(grad, []float64{.1, 1}); err != nil || grad[0] != 0 || grad[1] != 0 || cv.Generalised() {
 		t.Errorf("gradient %v, generalised %v, error %v; want zeros", grad, cv.Generalised(), err)
 	}
-	// The two rows are equal. At λ = 0, each split can be fitted to the other row, but the two rows
-	// together cannot be fitted.
+	// For two equal rows and λ = 0, each split has a fit, but both rows together have none.
 	tied.X = mat.NewDense(2, 1, []float64{1, 1})
 	tied.Y = []float64{1, 3}
 	if splits, err = LeaveOneOut(2); err != nil {
@@ -269,8 +267,7 @@ func TestLeaveOneOutAtOnceAllocatesNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkLeaveOneOut times an evaluation of 200 splits with its gradient: all splits at once, and
-// fits one by one.
+// BenchmarkLeaveOneOut compares an evaluation of 200 splits at once with fits one by one.
 func BenchmarkLeaveOneOut(b *testing.B) {
 	const rows = 200
 	splits, err := LeaveOneOut(rows)
@@ -279,7 +276,7 @@ func BenchmarkLeaveOneOut(b *testing.B) {
 	}
 	for name, learner := range map[string]func() learn.Learner{
 		"at once":    func() learn.Learner { return new(kernel.Ridge) },
-		"one by one": func() learn.Learner { return oneByOne{new(kernel.Ridge)} },
+		"one by one": func() learn.Learner { return withoutLeaveOneOut{new(kernel.Ridge)} },
 	} {
 		b.Run(name, func(b *testing.B) {
 			cv, err := New(Config{Data: casetest.Regression(1, rows, 5), Splits: splits, Loss: SquaredError{}, Learner: learner})
@@ -297,8 +294,7 @@ func BenchmarkLeaveOneOut(b *testing.B) {
 	}
 }
 
-// A fit of all rows at once accepts no weights. With weights, the splits are therefore fitted one
-// by one.
+// Splits with weights are fitted one by one, because a fit of all rows at once accepts no weights.
 func TestLeaveOneOutWithWeights(t *testing.T) {
 	const rows = 9
 	splits := casetest.Must(LeaveOneOut(rows))(t)
@@ -310,7 +306,7 @@ func TestLeaveOneOutWithWeights(t *testing.T) {
 	var grads [2][2]float64
 	for k, l := range []func() learn.Learner{
 		func() learn.Learner { return new(kernel.Ridge) },
-		func() learn.Learner { return oneByOne{new(kernel.Ridge)} },
+		func() learn.Learner { return withoutLeaveOneOut{new(kernel.Ridge)} },
 	} {
 		cv := casetest.Must(New(Config{Data: d, Splits: splits, Loss: SquaredError{}, Learner: l}))(t)
 		losses[k] = casetest.Must(cv.Eval(grads[k][:], []float64{.1, .4}))(t)

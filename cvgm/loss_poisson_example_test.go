@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The labels are rates, claims per exposure, and the weights are exposures. Only the first of five
-// features matters. Five folds choose two penalties.
+// The labels are claims per exposure, and the weights are exposures. A search over five folds
+// chooses two penalties.
 func ExamplePoissonLoss() {
 	const rows, n = 80, 5
 	src := synth.NewStream(1, "claims")

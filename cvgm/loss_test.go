@@ -45,8 +45,8 @@ func TestSurrogatesByHand(t *testing.T) {
 	}
 }
 
-// For the label 0, the loss is the predicted expectation. If the predicted expectation equals the
-// label, the loss is 0.
+// The Poisson loss is 0 if the predicted expectation equals the label. For the label 0, it is the
+// predicted expectation.
 func TestPoissonLossByHand(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct{ prediction, y, value, slope, label float64 }{
@@ -73,8 +73,7 @@ func TestZeroOneHasNoSlope(t *testing.T) {
 	}
 }
 
-// If the threshold of a HuberLoss is not positive and finite, New and Risk return an error that
-// names it.
+// New and Risk refuse a HuberLoss whose threshold is not positive and finite.
 func TestHuberLossNeedsAThreshold(t *testing.T) {
 	d := casetest.Regression(1, 12, 2)
 	splits := casetest.Must(LeaveOneOut(12))(t)
@@ -95,8 +94,8 @@ func TestHuberLossNeedsAThreshold(t *testing.T) {
 	}
 }
 
-// A prediction that equals its label is at the kink of the absolute error. There, the gradient is
-// an error. With Config.Generalised, the slopes in the prediction and in the label are 0.
+// Eval refuses an absolute error at its kink, a prediction equal to its label. With
+// Config.Generalised, the slope there is 0.
 func TestAbsoluteErrorAtItsKink(t *testing.T) {
 	for _, generalised := range []bool{false, true} {
 		cv := atKink(t, func(c *Config) { // θ = 1, so that the first prediction is exact

@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// tuned returns one model of each kind that JSON can hold.
-func tuned(t *testing.T) map[string]*Model {
+// modelsOfEachKind returns one model of each kind that JSON can hold.
+func modelsOfEachKind(t *testing.T) map[string]*Model {
 	t.Helper()
 	models := make(map[string]*Model)
 	m := casetest.Must(elasticNetCV(t, 1, 4, nil).Final([]float64{.1, .2}))(t)
@@ -48,7 +48,7 @@ func tuned(t *testing.T) map[string]*Model {
 		alpha := []float64{.3, .1}
 		switch name {
 		case "kernel SVM", "kernel SVM, groups":
-			c.Data = signs(c.Data)
+			c.Data = signedLabels(c.Data)
 			c.Data.Y[0], c.Data.Y[1] = 1, -1
 			if name != "kernel SVM" {
 				alpha = append(alpha, .2)
@@ -77,7 +77,7 @@ func tuned(t *testing.T) map[string]*Model {
 
 func TestModelsPredictTheSameAfterJSON(t *testing.T) {
 	x := casetest.Regression(9, 20, 10).Dense()
-	for name, m := range tuned(t) {
+	for name, m := range modelsOfEachKind(t) {
 		text, err := json.Marshal(m)
 		if err != nil {
 			t.Fatal(name, err)
@@ -103,7 +103,7 @@ func TestModelsPredictTheSameAfterJSON(t *testing.T) {
 }
 
 func TestModelJSONRefusesWhatIsNoModel(t *testing.T) {
-	good := casetest.Must(json.Marshal(tuned(t)["linear map"]))(t)
+	good := casetest.Must(json.Marshal(modelsOfEachKind(t)["linear map"]))(t)
 	edit := func(old, new string) string {
 		if !strings.Contains(string(good), old) {
 			t.Fatalf("%s lacks %s", good, old)
@@ -162,7 +162,7 @@ func TestModelJSONRefusesWhatIsNoModel(t *testing.T) {
 
 // A text of a kernel machine that describes no valid model is an error.
 func TestModelJSONRefusesWhatIsNoKernelMachine(t *testing.T) {
-	models := tuned(t)
+	models := modelsOfEachKind(t)
 	good, groups := casetest.Must(json.Marshal(models["kernel ridge"]))(t), casetest.Must(json.Marshal(models["kernel SVM, groups"]))(t)
 	for _, change := range [][2]string{
 		{`"kernel":"polynomial"`, `"kernel":"polynomial","shape":"Gaussian"`}, {`"kernel":"polynomial"`, `"kernel":"polynomial","groups":[0]`},
@@ -203,10 +203,10 @@ func refusesChanged(t *testing.T, text []byte, oldText, newText string) {
 
 type ownKernel struct{ kernel.Kernel }
 
-// The JSON of a model is the same for a pointer, for a value, and for a model within other values.
-// A written model can be read. A model that could not be read is not written.
+// A Model has the same JSON as a pointer, as a value and within other values. An invalid model is
+// not written.
 func TestModelsMarshalByValue(t *testing.T) {
-	for name, m := range tuned(t) {
+	for name, m := range modelsOfEachKind(t) {
 		m.Hyper = nil // of a learner without any
 		want := casetest.Must(json.Marshal(m))(t)
 		for i, v := range []any{*m, []Model{*m}, map[string]any{"model": *m}, struct{ M Model }{*m}} {
@@ -237,7 +237,7 @@ func (ownMap) Forward(_ []float64, x *mat.Dense) (*mat.Dense, error) {
 
 func TestModelJSONIsChecked(t *testing.T) {
 	kinds := map[string]func() json.Unmarshaler{}
-	for _, m := range tuned(t) {
+	for _, m := range modelsOfEachKind(t) {
 		text := casetest.Must(json.Marshal(m))(t)
 		kinds[string(text)] = func() json.Unmarshaler { return new(Model) }
 	}

@@ -13,8 +13,7 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// FinalOn returns the same bits as Final of a CV with only these examples. For all examples, it
-// returns the model of Final.
+// FinalOn returns the same bits as Final of a CV with only the given examples.
 func TestFinalOn(t *testing.T) {
 	d := casetest.Regression(7, 12, 3)
 	d.Weights = []float64{1, 2, 0, 1, 3, 1, 1, 2, 1, 1, 1, 1}

@@ -11,13 +11,12 @@ import (
 	"testing"
 )
 
-// unlinkedPrefixes lists prefixes of names of functions that must not be linked into a program that
-// tunes on a file. For example, gonum's LAPACK would add 430 KB to its 3.7 MB.
+// unlinkedPrefixes lists functions that a program that tunes on a file must not link. For example,
+// gonum's LAPACK would add 430 KB to a program of 3.7 MB.
 var unlinkedPrefixes = []string{"gonum.org/v1/gonum/lapack/gonum.", "encoding/json.Marshal", "go/printer.", "go/parser.ParseFile", "text/template.", "crypto/sha"}
 
-// TestModuleOfItsOwn builds and runs the program of tune/README.md in another module, with the
-// commands of that page. The README of the project shows lines of the program and of its output.
-// The test needs no network: modules come from Go's cache, and their checksums from this module.
+// The program of tune/README.md builds and runs in another module, with the commands of that page
+// and without a network. Its output agrees with the README.
 func TestModuleOfItsOwn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")

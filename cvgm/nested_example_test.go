@@ -14,9 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Twenty ridge penalties are themselves penalised. The example chooses the weight of this outer
-// penalty without test data. For each weight and each of five outer folds, a search is judged on
-// rows that it has not used.
+// The example chooses the weight of an outer penalty on twenty ridge penalties without test data.
+// Five outer folds judge a search for each weight.
 func ExampleNestedScores() {
 	const n, features = 40, 20
 	d, _, err := synth.MakeRegression(synth.NewStream(2, "example data"), synth.Regression{Samples: n, Features: features, Informative: 5, Noise: 100})
@@ -43,7 +42,7 @@ func ExampleNestedScores() {
 		if err != nil {
 			return nil, err
 		}
-		// The learner has one λ1 per feature, held at 0, and then one λ2 per feature.
+		// The learner has one λ1 per feature, fixed at 0, and one λ2 per feature.
 		hyper, grad := make([]float64, 2*features), make([]float64, 2*features)
 		problem := search.Problem{Lower: slices.Repeat([]float64{1e-3}, features), Objective: func(g, x []float64) (float64, error) {
 			copy(hyper[features:], x)

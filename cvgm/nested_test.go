@@ -17,7 +17,7 @@ import (
 
 var nestedFolds = []Split{{Train: []int{2, 3}, Val: []int{0, 1}}, {Train: []int{0, 1}, Val: []int{2, 3}}, {Train: []int{1, 3}, Val: []int{0}}}
 
-// The scores are computed by hand. Example 0 is in two folds. The mean of its two losses counts
+// NestedScores averages the losses of an example that two folds hold out, and counts the example
 // once.
 func TestNestedScoresAreMeansOverExamples(t *testing.T) {
 	losses := map[int][][]float64{2: {{1, 2}, {10, 10}}, 0: {{3, 6}, {10, 10}}, 1: {{5}, {10}}}
@@ -25,8 +25,8 @@ func TestNestedScoresAreMeansOverExamples(t *testing.T) {
 		scores, err := NestedScores(context.Background(), nestedFolds, workers, func(_ context.Context, f Split) ([][]float64, error) {
 			return losses[f.Train[0]], nil
 		})
-		// The means of candidate 0 are 3, 2, 3 and 6. Their mean is 3.5, and their variance is 3.
-		// Candidate 1 has the loss 10 on each example, so the differences have the same variance.
+		// Candidate 0 has the mean losses 3, 2, 3 and 6, with the mean 3.5 and the variance 3.
+		// Candidate 1 has the constant loss 10.
 		want := []Score{{3.5, math.Sqrt(3. / 4), 0}, {10, 0, math.Sqrt(3. / 4)}}
 		if err != nil || len(scores) != 2 {
 			t.Fatal(scores, err)
@@ -39,8 +39,7 @@ func TestNestedScoresAreMeansOverExamples(t *testing.T) {
 	}
 }
 
-// If the folds validate on each example once, the standard error of a candidate is
-// CV.StandardError.
+// NestedScores returns the standard error of CV.StandardError if each example is in one fold.
 func TestNestedScoresAgreeWithTheStandardErrorOfACV(t *testing.T) {
 	c := ridgeConfig(casetest.Regression(5, 30, 3))
 	alpha := []float64{.02, .1}

@@ -18,8 +18,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// perceptron computes the output of the network from its definition. The result margin is the
-// smallest absolute value of an input of a rectifier.
+// perceptron computes the output of the network by definition. The result margin is the smallest
+// absolute input of a rectifier.
 func perceptron(widths []int, params, x []float64) (h []float64, margin float64) {
 	h, margin = x, math.Inf(1)
 	for l := 1; l < len(widths); l++ {
@@ -70,8 +70,7 @@ func TestPerceptron(t *testing.T) {
 	})
 }
 
-// For a large network or many rows, the work is divided among goroutines. The results and the
-// reported kinks are the same as with one goroutine.
+// A Perceptron returns the same results and kinks with several goroutines as with one.
 func TestPerceptronSharedByGoroutines(t *testing.T) {
 	src := synth.NewStream(3, "shared")
 	for _, c := range []struct {
@@ -119,8 +118,8 @@ func TestPerceptronSizesOfThePaper(t *testing.T) {
 	}
 }
 
-// At z = 0 the derivative of the rectifier is 0. With W1 = 1, b1 = 0 and x = 0, only the constant
-// of the output has a derivative.
+// The derivative of the rectifier at z = 0 is 0, so only the output's constant has a derivative
+// here.
 func TestPerceptronAtTheKink(t *testing.T) {
 	p := Perceptron{Widths: []int{1, 1, 1}}
 	casetest.Must(p.Forward([]float64{1, 0, 5, 2}, mat.NewDense(1, 1, nil)))(t)
@@ -166,7 +165,7 @@ func TestMapsRefuseFeaturesThatAreNotFinite(t *testing.T) {
 	}
 }
 
-// A Perceptron reports the kink of a unit only if the cotangent of the unit's output is not 0.
+// A Perceptron reports a unit's kink only if the cotangent of the unit's output is not 0.
 func TestPerceptronReportsItsKinks(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -233,8 +232,8 @@ func BenchmarkPerceptron(b *testing.B) {
 	}
 }
 
-// BenchmarkLearnedKernelStep times a step of gradient descent in the paper's second and third
-// experiments. The steps form one descent.
+// BenchmarkLearnedKernelStep times the steps of a descent in the paper's second and third
+// experiments.
 func BenchmarkLearnedKernelStep(b *testing.B) {
 	src := synth.NewStream(1, "benchmark")
 	rings, err := synth.MakeRings(src, 60, synth.Rings{})

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A kernel machine computes predictions by its own method, not by a product with θ. The search
-// chooses C and the width of the kernel.
+// A kernel machine predicts by its own method instead of a product with θ. The search chooses C and
+// the width of the kernel.
 func ExampleConfig_predictor() {
 	src := synth.NewStream(2, "example rings")
 	d := learn.Data{X: mat.NewDense(60, 2, nil), Y: make([]float64, 60)}

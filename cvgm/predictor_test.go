@@ -13,8 +13,8 @@ import (
 	"cvgm/synth"
 )
 
-// classes draws N examples of two classes. A circle divides the classes, with noise.
-func classes(seed uint64, n, features int) learn.Data {
+// circleData draws n examples of two classes that a circle divides, up to noise.
+func circleData(seed uint64, n, features int) learn.Data {
 	src := synth.NewStream(seed, "test classes")
 	d := learn.Data{X: normalMatrix(src, n, features), Y: make([]float64, n)}
 	for i := range d.Y {
@@ -30,7 +30,7 @@ func classes(seed uint64, n, features int) learn.Data {
 
 func classifierCV(t testing.TB, seed uint64, k int, learner func() learn.Learner, change func(*Config)) *CV {
 	t.Helper()
-	d := classes(seed, 40, 2)
+	d := circleData(seed, 40, 2)
 	splits := casetest.Must(RandomSplits(synth.NewStream(seed, "splits"), 40, k, .7))(t)
 	c := Config{Data: d, Splits: splits, Loss: LogisticLoss{}, Learner: learner}
 	if change != nil {
@@ -40,9 +40,9 @@ func classifierCV(t testing.TB, seed uint64, k int, learner func() learn.Learner
 	return cv
 }
 
-// If a classifier does not accept a label, or if a split has only one class, the error names it.
+// New names the split that has only one class, or the label that the classifier refuses.
 func TestClassifierErrorsNameTheSplit(t *testing.T) {
-	d := classes(1, 10, 2)
+	d := circleData(1, 10, 2)
 	for i := range d.Y {
 		d.Y[i] = math.Copysign(1, float64(i)-4.5)
 	}

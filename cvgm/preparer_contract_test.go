@@ -17,19 +17,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// meter is a preparer of one column. It subtracts the mean from the values. The field faulty
-// selects its fault.
-type meter struct {
+// meanPreparer subtracts the mean from its only column. The field faulty selects a fault.
+type meanPreparer struct {
 	faulty string
 	mean   *float64
 	fits   *int
 }
 
-func newMeter(faulty string) meter { return meter{faulty, new(float64), new(int)} }
+func newMeanPreparer(faulty string) meanPreparer { return meanPreparer{faulty, new(float64), new(int)} }
 
-func (meter) Dims() (in, out int) { return 1, 1 }
+func (meanPreparer) Dims() (in, out int) { return 1, 1 }
 
-func (m meter) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
+func (m meanPreparer) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	var s, total float64
 	for i := range train.RawMatrix().Rows {
 		w := 1.0
@@ -52,10 +51,10 @@ func (m meter) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	case "infinite":
 		mean = math.Inf(1)
 	}
-	return meter{m.faulty, &mean, m.fits}, nil
+	return meanPreparer{m.faulty, &mean, m.fits}, nil
 }
 
-func (m meter) Apply(dst, row []float64) error {
+func (m meanPreparer) Apply(dst, row []float64) error {
 	switch m.faulty {
 	case "silent":
 		return nil
@@ -70,15 +69,15 @@ func (m meter) Apply(dst, row []float64) error {
 	return nil
 }
 
-// levels is a stored preparer of one column. It makes 70 features: for the value v, feature v is 1.
-// The text is the name of its fault.
-type levels string
+// oneHotPreparer turns its only column into 70 features: feature v is 1 for the value v. The text
+// names a fault.
+type oneHotPreparer string
 
-func (levels) Dims() (in, out int) { return 1, 70 }
+func (oneHotPreparer) Dims() (in, out int) { return 1, 70 }
 
-func (levels) MostStored() int { return 2 }
+func (oneHotPreparer) MostStored() int { return 2 }
 
-func (l levels) Fit(*mat.Dense, []float64) (cvgm.Prepared, error) {
+func (l oneHotPreparer) Fit(*mat.Dense, []float64) (cvgm.Prepared, error) {
 	switch l {
 	case "dense":
 		return struct{ cvgm.Prepared }{l}, nil
@@ -88,18 +87,18 @@ func (l levels) Fit(*mat.Dense, []float64) (cvgm.Prepared, error) {
 	return l, nil
 }
 
-// anotherMost is levels with another bound.
-type anotherMost struct{ levels }
+// anotherMost is a oneHotPreparer with another bound.
+type anotherMost struct{ oneHotPreparer }
 
 func (anotherMost) MostStored() int { return 1 }
 
-func (levels) Apply(dst, row []float64) error {
+func (oneHotPreparer) Apply(dst, row []float64) error {
 	clear(dst)
 	dst[int(row[0])] = 1
 	return nil
 }
 
-func (l levels) ApplyStored(row []float64, set func(feature int, v float64)) error {
+func (l oneHotPreparer) ApplyStored(row []float64, set func(feature int, v float64)) error {
 	at := int(row[0])
 	switch l {
 	case "column":
@@ -123,21 +122,21 @@ func (l levels) ApplyStored(row []float64, set func(feature int, v float64)) err
 
 func TestPreparerContract(t *testing.T) {
 	x := mat.NewDense(7, 1, []float64{1, 2, 4, 8, 16, 32, 65})
-	cvgmtest.Preparer(t, newMeter(""), x)
+	cvgmtest.Preparer(t, newMeanPreparer(""), x)
 	for faulty, want := range map[string]string{
 		"shared": "after another Fit", "memory": "fitted again", "argument": "changes its arguments", "infinite": "is -Inf", "silent": "is NaN",
 		"row": "Apply changes row", "error": "no ink", "weights": "weights of 0",
 	} {
-		if got := failuresOf(t, func(t cvgmtest.TB) { cvgmtest.Preparer(t, newMeter(faulty), x) }); !strings.Contains(got, want) {
+		if got := failuresOf(t, func(t cvgmtest.TB) { cvgmtest.Preparer(t, newMeanPreparer(faulty), x) }); !strings.Contains(got, want) {
 			t.Errorf("%s: the contract reports %q, which lacks %q", faulty, got, want)
 		}
 	}
-	cvgmtest.Preparer(t, levels(""), x)
+	cvgmtest.Preparer(t, oneHotPreparer(""), x)
 	for faulty, want := range map[string]string{
 		"dense": "not a StoredPrepared", "other": "same MostStored", "column": "sets feature 70 of 70", "twice": "sets it twice", "more": "MostStored is 2",
 		"value": "and Apply", "row": "ApplyStored changes row", "error": "no shelf",
 	} {
-		if got := failuresOf(t, func(t cvgmtest.TB) { cvgmtest.Preparer(t, levels(faulty), x) }); !strings.Contains(got, want) {
+		if got := failuresOf(t, func(t cvgmtest.TB) { cvgmtest.Preparer(t, oneHotPreparer(faulty), x) }); !strings.Contains(got, want) {
 			t.Errorf("%s: the contract reports %q, which lacks %q", faulty, got, want)
 		}
 	}
@@ -157,22 +156,23 @@ func TestPreparerContract(t *testing.T) {
 	}
 }
 
-// positive is levels with an error for a negative number.
-type positive struct{ levels }
+// positiveOneHot is a oneHotPreparer that refuses negative numbers.
+type positiveOneHot struct{ oneHotPreparer }
 
-func (p positive) Apply(dst, row []float64) error {
+func (p positiveOneHot) Apply(dst, row []float64) error {
 	if row[0] < 0 {
 		return fmt.Errorf("negative")
 	}
-	return p.levels.Apply(dst, row)
+	return p.oneHotPreparer.Apply(dst, row)
 }
 
-// A linear model of prepared features predicts many rows in the memory of some of them.
+// A linear model predicts many prepared rows in blocks, so its memory does not grow with the number
+// of rows.
 func TestPredictManyPreparedRows(t *testing.T) {
 	serial.Test(t)
 	const rows, features, entries = 40000, 70, 1 << 18 // of all features: 2.8e6
 	x := mat.NewDense(rows, 1, nil)
-	m := cvgm.Model{Prepared: positive{}, Theta: make([]float64, features), Mean: make([]float64, features), Std: slices.Repeat([]float64{1}, features)}
+	m := cvgm.Model{Prepared: positiveOneHot{}, Theta: make([]float64, features), Mean: make([]float64, features), Std: slices.Repeat([]float64{1}, features)}
 	for j := range features {
 		m.Theta[j] = float64(j)
 	}

@@ -14,7 +14,7 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// Although −Inf is lower than any loss or risk, it does not count as a loss or a risk.
+// Best and GapMonitor refuse −Inf as a loss or risk, although it is lower than any other.
 func TestMinusInfinityIsNoBest(t *testing.T) {
 	steps := func(loss float64) func(yield func(search.Step, error) bool) {
 		return func(yield func(search.Step, error) bool) {
@@ -50,7 +50,7 @@ func TestReadCSVQuotesColumnNames(t *testing.T) {
 
 // Neither a CV nor the risk of a model accepts Rows.
 func TestRowsAreRefused(t *testing.T) {
-	d := line()
+	d := lineData()
 	m, err := elasticNet(d).Final([]float64{.1, .1})
 	if err != nil {
 		t.Fatal(err)
@@ -69,8 +69,7 @@ func TestRowsAreRefused(t *testing.T) {
 	}
 }
 
-// The best step is the first step in two cases: if the search diverges, and if it begins at the
-// minimum.
+// Best returns the first step if the search diverges or starts at the minimum.
 func TestBestOfNoImprovement(t *testing.T) {
 	parabola := search.Problem{Objective: func(grad, x []float64) (float64, error) {
 		if grad != nil {

@@ -10,8 +10,8 @@ import (
 	"cvgm/synth"
 )
 
-// If the learner has a residual, CV.Residual returns it. If the splits are evaluated at once, there
-// are no single fits, and CV.Residual returns an error.
+// CV.Residual returns the residual of single fits, and an error if all splits are evaluated at
+// once.
 func TestEveryFitHasAResidual(t *testing.T) {
 	d := classData(synth.NewStream(5, "residual"), 30, 3)
 	splits, err := KFold(synth.NewStream(5, "folds"), len(d.Y), 3)

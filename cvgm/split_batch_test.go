@@ -18,8 +18,7 @@ type aloneNet struct{ learn.KinkedLearner }
 
 func newAloneNet() learn.Learner { return aloneNet{new(linear.ElasticNet)} }
 
-// TestBatchesDoNotChangeResults checks that splits evaluated together have the same bits and errors
-// as splits evaluated one by one, for each number of workers.
+// Splits that are evaluated together have the same bits and errors as splits evaluated one by one.
 func TestBatchesDoNotChangeResults(t *testing.T) {
 	for _, k := range []int{1, 3, 4, 9, 37} {
 		for _, change := range map[string]func(*Config){
@@ -40,8 +39,7 @@ func TestBatchesDoNotChangeResults(t *testing.T) {
 	}
 }
 
-// checkSameEvaluations compares the evaluations of two CVs along a path: values, gradients and an
-// error.
+// checkSameEvaluations compares the values, gradients and errors of two CVs along a path.
 func checkSameEvaluations(t *testing.T, singly, together *CV) {
 	t.Helper()
 	singly.Reset()

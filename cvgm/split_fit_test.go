@@ -18,9 +18,7 @@ import (
 // ownSquares is the squared error as a user's own type.
 type ownSquares struct{ SquaredError }
 
-// SquaredError is not called for each row. It gives the same bits and errors as an equal loss that
-// is called. This holds with and without weights, and for numbers of validation rows that are no
-// multiple of four.
+// SquaredError gives the same bits and errors as an equal loss that the CV calls for each row.
 func TestSquaredErrorWithoutCalls(t *testing.T) {
 	serial.Test(t)
 	for v := 1; v <= 9; v++ {
@@ -57,9 +55,7 @@ func TestSquaredErrorWithoutCalls(t *testing.T) {
 	}
 }
 
-// TestTriangleChangesOnlyRounding compares losses, gradients, standard errors and predictions with
-// and without the triangles of the validation rows, in random units, weights and numbers of
-// features.
+// Triangles of the validation rows change the results only by rounding.
 func TestTriangleChangesOnlyRounding(t *testing.T) {
 	const rounding = 1e-12 // relative: of well-conditioned data with noise
 	for seed := range uint64(12) {

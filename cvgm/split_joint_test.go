@@ -37,9 +37,8 @@ func jointConfig(t testing.TB) Config {
 	}}
 }
 
-// The CV loss is the mean of −log p over the rows, where p is the probability of the row's own
-// class. The models of the splits are computed separately. The gradients agree with difference
-// quotients.
+// The CV loss of several classes is the mean of −log p over the rows, where p is the probability of
+// the row's own class.
 func TestSeveralClasses(t *testing.T) {
 	const tol, step = 1e-6, 1e-4 // of central differences
 	c := jointConfig(t)
@@ -111,8 +110,8 @@ func TestSeveralClasses(t *testing.T) {
 	}
 }
 
-// checkOutOfFoldClasses evaluates a gradient. It then compares the out-of-fold probabilities with
-// the mean probabilities of the models of the splits.
+// checkOutOfFoldClasses compares the out-of-fold probabilities with the mean probabilities of the
+// models of the splits.
 func checkOutOfFoldClasses(t *testing.T, c Config, cv *CV, alpha []float64) {
 	t.Helper()
 	rows := len(c.Data.Y)
@@ -142,8 +141,8 @@ func checkOutOfFoldClasses(t *testing.T, c Config, cv *CV, alpha []float64) {
 	}
 }
 
-// A CV of several classes returns errors for settings that require a single prediction, and for
-// labels that are no classes.
+// A CV of several classes refuses calls that need a single prediction, and labels that are no
+// classes.
 func TestSeveralClassesRefuse(t *testing.T) {
 	c := jointConfig(t)
 	cv := casetest.Must(New(c))(t)

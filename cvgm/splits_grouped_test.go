@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// drawLabels draws n labels. The parameter classes is the largest number of classes, and each class
-// has at least two examples.
+// drawLabels draws n labels of up to the given number of classes, with at least two examples in
+// each class.
 func drawLabels(t *rapid.T, n, classes int) []float64 {
 	y := make([]float64, n)
 	for i := range y {
@@ -91,8 +91,8 @@ func TestGroupedFoldsPartNoGroup(t *testing.T) {
 			t.Fatalf("%d splits validate %v times", len(splits), counts)
 		}
 		casetest.OK(t, CheckGroups(splits, groups))
-		// Each group was added to the smallest fold at that time. Without its last group, which is
-		// its smallest, a fold is therefore not larger than any other fold.
+		// A fold without its last and smallest group is at most as large as any other fold, because
+		// each group joins the smallest fold.
 		least := n
 		for _, s := range splits {
 			least = min(least, len(s.Val))
@@ -145,7 +145,7 @@ func TestTimeSplitsValidateAfterTraining(t *testing.T) {
 	})
 }
 
-// The folds depend only on the source and the arguments, and not on the order of a map.
+// Folds depend only on the source and the arguments, not on the order of a map.
 func TestFoldsRepeat(t *testing.T) {
 	y, groups := []float64{2, 1, 2, 1, 2, 1, 2, 2}, []int{5, 5, 1, 9, 9, 1, 3, 3}
 	for name, draw := range map[string]func() ([]Split, error){

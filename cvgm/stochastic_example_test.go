@@ -10,7 +10,7 @@ import (
 	"cvgm/synth"
 )
 
-// A search over twenty ridge penalties makes two fits in each step: each step draws two new splits.
+// Each step of the search draws two new splits, so it makes two fits.
 func ExampleStochastic() {
 	d, _, err := synth.MakeRegression(synth.NewStream(2, "example data"), synth.Regression{Samples: 60, Features: 20, Informative: 5, Noise: 100})
 	if err != nil {

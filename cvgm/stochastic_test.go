@@ -27,7 +27,7 @@ func mapConfig() (Config, []float64) {
 	phi := &Perceptron{Widths: []int{3, 5, 2}}
 	params := make([]float64, phi.NumParams())
 	phi.Init(params, rand.New(rand.NewPCG(4, 4)))
-	return Config{Data: classes(7, 30, 3), Loss: LogisticLoss{}, Features: phi, Hyper: []float64{2}, Generalised: true,
+	return Config{Data: circleData(7, 30, 3), Loss: LogisticLoss{}, Features: phi, Hyper: []float64{2}, Generalised: true,
 		Learner: func() learn.Learner { return new(linear.Logistic) }}, params
 }
 
@@ -37,8 +37,7 @@ func randomRule(n, k int, p float64) func(src Source) ([]Split, error) {
 	return func(src Source) ([]Split, error) { return RandomSplits(src, n, k, p) }
 }
 
-// Each evaluation has the same bits as a new CV with the splits that the rule draws next, for any
-// number of threads. A restart repeats the evaluations.
+// Each evaluation has the bits of a new CV with the splits that the rule draws next.
 func TestStochasticHasTheBitsOfNewCVs(t *testing.T) {
 	mapped, params := mapConfig()
 	for name, c := range map[string]struct {
@@ -47,7 +46,7 @@ func TestStochasticHasTheBitsOfNewCVs(t *testing.T) {
 	}{
 		"elastic net":  {ridgeConfig(casetest.Regression(1, 20, 3)), []float64{.01, .1}},
 		"learned map":  {mapped, params},
-		"at once":      {Config{Data: classes(7, 30, 3), Loss: LogisticLoss{}, Learner: func() learn.Learner { return new(linear.Logistic) }}, []float64{2}},
+		"at once":      {Config{Data: circleData(7, 30, 3), Loss: LogisticLoss{}, Learner: func() learn.Learner { return new(linear.Logistic) }}, []float64{2}},
 		"fixed centre": {Config{Data: casetest.Regression(1, 20, 3), Loss: SquaredError{}, Centring: FixedLeastSquares, Learner: func() learn.Learner { return new(linear.ElasticNet) }}, []float64{.01, .1}},
 	} {
 		rule := randomRule(len(c.c.Data.Y), 3, .7)
@@ -83,12 +82,11 @@ func TestStochasticHasTheBitsOfNewCVs(t *testing.T) {
 	}
 }
 
-// maxBias is the largest accepted error of a mean of 3000 draws, in standard errors. In 1 of 500
-// random streams, one of three means has a larger error by chance. The stream of the test is fixed.
+// maxBias bounds the error of a mean of 3000 draws, in standard errors. In 1 of 500 random streams,
+// one of three means would exceed it. The stream is fixed.
 const maxBias = 3.5
 
-// The mean loss over many draws is the CV loss over all splits of 3 out of 6 examples. The mean
-// gradient is the gradient of this CV loss.
+// The mean loss and gradient over many draws are the CV loss and its gradient over all splits.
 func TestStochasticIsUnbiased(t *testing.T) {
 	c := ridgeConfig(casetest.Regression(3, 6, 1))
 	alpha := []float64{.01, .3}
@@ -136,7 +134,7 @@ func TestStochasticIsUnbiased(t *testing.T) {
 	}
 }
 
-// A search restarts the stream. Two passes over the search therefore make the same steps.
+// Two passes over a search make the same steps, because a search restarts the stream.
 func TestStochasticSearchesRepeat(t *testing.T) {
 	c, params := mapConfig()
 	s, err := NewStochastic(c, splitStream, randomRule(30, 2, .7))
@@ -214,8 +212,7 @@ func TestStochasticRefusesHostileInput(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, err, b.want)
 		}
 	}
-	// After the first draw, the rule returns an error, another number of splits, or splits of other
-	// sizes.
+	// Later draws of the rule return other numbers and sizes of splits, and then an error.
 	calls := 0
 	s, err := NewStochastic(c, splitStream, func(src Source) ([]Split, error) {
 		if calls++; calls > 4 {

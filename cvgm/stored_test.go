@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// drawStored draws a sparse matrix. Its columns store few, most or all entries. Some columns are
-// far from zero, and one is constant.
+// drawStored draws a sparse matrix whose columns store few, most or all entries. One column is
+// constant.
 func drawStored(rng *rand.Rand, rows, n int) *sample.Stored {
 	s := sample.NewStored(n)
 	part, offset := make([]float64, n), make([]float64, n)
@@ -73,8 +73,9 @@ func storedConfig(t *testing.T, rng *rand.Rand) (c cvgm.Config, dense *mat.Dense
 	return c, dense
 }
 
-// classify turns c into the CV of a classifier, with labels of both classes in each split.
-func classify(c cvgm.Config, learner func() learn.Learner) cvgm.Config {
+// classifierConfig turns c into the Config of a classifier, with labels of both classes in each
+// split.
+func classifierConfig(c cvgm.Config, learner func() learn.Learner) cvgm.Config {
 	middle := slices.Sorted(slices.Values(c.Data.Y))[len(c.Data.Y)/2]
 	for i, y := range c.Data.Y {
 		c.Data.Y[i] = 1
@@ -86,8 +87,7 @@ func classify(c cvgm.Config, learner func() learn.Learner) cvgm.Config {
 	return c
 }
 
-// A CV with a sparse X gives the same results as with a dense copy, and reads only the stored
-// entries.
+// A CV with a sparse X gives the same results as with a dense copy.
 func TestStoredEqualsDense(t *testing.T) {
 	const tol = 1e-9 // of systems with conditions up to some 1e4
 	for seed := range uint64(180) {
@@ -97,10 +97,10 @@ func TestStoredEqualsDense(t *testing.T) {
 			alpha := []float64{.02 + .1*rng.Float64(), .05 + rng.Float64()}
 			switch seed / 60 {
 			case 1:
-				c = classify(c, func() learn.Learner { return &linear.Logistic{Intercept: linear.Intercept(seed % 3)} })
+				c = classifierConfig(c, func() learn.Learner { return &linear.Logistic{Intercept: linear.Intercept(seed % 3)} })
 				alpha = alpha[:1]
 			case 2:
-				c = classify(c, func() learn.Learner { return &linear.SparseLogistic{Intercept: seed%2 == 0} })
+				c = classifierConfig(c, func() learn.Learner { return &linear.SparseLogistic{Intercept: seed%2 == 0} })
 			}
 			rows := len(c.Data.Y)
 			other := c
@@ -180,9 +180,7 @@ func (x wrongVisits) DoRowNonZero(i int, fn func(i, j int, v float64)) {
 	x.Stored.DoRowNonZero(i, fn)
 }
 
-// If X visits an entry twice, every function that reads X returns an error. The test covers CVs
-// whose learners read sparse matrices, CVs whose learners do not, predictions, and losses, with and
-// without a Preparer.
+// Every function that reads X returns an error if X visits an entry twice.
 func TestWrongVisits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 8))
 	x := drawStored(rng, 12, 1)
@@ -194,7 +192,7 @@ func TestWrongVisits(t *testing.T) {
 	wrong := d
 	wrong.X = wrongVisits{x}
 	for _, learner := range []func() learn.Learner{func() learn.Learner { return new(linear.ElasticNet) }, func() learn.Learner { return new(linear.Huber) }} {
-		for _, prepare := range []cvgm.Preparer{nil, newMeter("")} {
+		for _, prepare := range []cvgm.Preparer{nil, newMeanPreparer("")} {
 			c := cvgm.Config{Data: wrong, Splits: splits, Learner: learner, Loss: cvgm.SquaredError{}, Prepare: prepare}
 			_, err := cvgm.New(c)
 			wantWrongVisits(t, "New", err)

@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// blend is the feature map φ(x) = (x₀ − c·αᵀr, x₁ + αᵀr), where r holds the other entries of x.
+// blend is the feature map φ(x) = (x₀ − c·αᵀr, x₁ + αᵀr), where r holds the remaining entries of x.
 type blend struct {
 	n      int // parameters
 	c      float64
@@ -80,8 +80,8 @@ func (l *outerSVM) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, 
 	l.SVM.Ties(w, func(i, k int, sign float64, d []float64) bool { return visit(l.kept[i], l.kept[k], sign, d) })
 }
 
-// tieCase is a CV of one split. Its feature map gives some training rows the same features, so
-// their multipliers are not unique.
+// A tieCase is a CV of one split whose feature map gives some training rows the same features, so
+// that their multipliers are not unique.
 type tieCase struct {
 	name   string
 	x      []float64
@@ -117,8 +117,8 @@ func oneSided(t *testing.T, f search.Objective, x, d []float64) (slopeBelow, slo
 	return slope(-h), slope(h)
 }
 
-// Examples 1 and 3 have the same features. A move of the map's parameters makes the features
-// unequal, so the CV loss has a kink. The derivatives of the learner alone do not reveal this kink.
+// The CV loss has a kink if a change of the map's parameters makes two equal feature rows unequal.
+// The learner's derivatives do not show this kink.
 func TestTiesThatTheFeatureMapParts(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
@@ -139,8 +139,8 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 		{"kernel SVM, both needed", x, y, train, machine(nil, false), []float64{.7, .1, 1, 1}},
 		{"kernel SVM, linear", x, y, train, machine(kernel.Polynomial{Degree: 1}, false), []float64{2, 1, 0, 1, 1}},
 		{"kernel SVM, intercept", x, y, train, machine(nil, true), []float64{2, .1, 1, 1}},
-		// θ is (t, t), and the derivative of example 3 in the parameter is (−1, 1). It changes θᵀφ,
-		// because the second feature has twice the standard deviation of the first.
+		// A change of the parameter changes θᵀφ at example 3, because the second feature has twice
+		// the standard deviation of the first.
 		{"SVM, standardised by unequal deviations", []float64{1, 2, 0, 3, 6, 0, -8, 8, 0, 3, 6, 1, 4, -16, 0, -2, -4, 0}, []float64{1, 1, -1, 1, -1, -1}, []int{1, 2, 3, 4, 5},
 			func(c *Config) { c.Features, c.Standardise = &blend{n: 1, c: 1}, true }, []float64{0, .5, 0}},
 		// Example 1 or 3 bounds b from one side.
@@ -182,8 +182,8 @@ func TestTiesThatTheFeatureMapParts(t *testing.T) {
 	}
 }
 
-// Equal rows do not affect the derivative in two cases: if they are equal for all parameters, and
-// if they become unequal only in a feature whose weight is 0.
+// Equal rows do not affect the derivative if they stay equal for all parameters or become unequal
+// only in a feature of weight 0.
 func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	x := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}
 	y := []float64{1, 1, -1, 1, 1, -1}
@@ -191,7 +191,7 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	kernel := func(c *Config) { c.Learner = func() learn.Learner { return new(kernel.SVM) } }
 	both := func(a, b func(*Config)) func(*Config) { return func(c *Config) { a(c); b(c) } }
 	network := func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 2, 1}} }
-	// The units are .9 − x₀ − x₁ and 1.5 − 2x₀ − x₁ if these numbers are positive.
+	// The units are .9 − x₀ − x₁ and 1.5 − 2x₀ − x₁, if positive.
 	dead := []float64{-1, -1, -2, -1, .9, 1.5, .4, -1, 2}
 	twice := slices.Clone(x)
 	copy(twice[6:8], twice[2:4])
@@ -206,11 +206,11 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 		{"kernel SVM, the same example twice", twice, y, train, kernel, []float64{2, .1, 1.2, .9}},
 		{"SVM, dead units", x, y, train, network, append([]float64{.1, 1}, dead...)},
 		{"kernel SVM, dead units", x, y, train, both(network, kernel), append([]float64{2, .1}, dead...)},
-		// The second feature is 0. A move makes the examples unequal in this feature, but its θ is 0.
+		// A change of the parameter makes the examples unequal in the second feature, whose θ is 0.
 		{"SVM, a feature out of the support", apart, y, train, separate, []float64{.1, 1, 0}},
 		{"SVM, a feature of weight 0", apart, y, train, func(c *Config) { c.Features, c.Hyper = &blend{n: 1}, []float64{0, 1} }, []float64{0}},
 		{"kernel SVM, a feature of weight 0", apart, y, train, both(separate, kernel), []float64{2, .1, 0}},
-		// Relative to the weighted mean, examples 1 and 3 are opposite, also after any linear map.
+		// Relative to the weighted mean, examples 1 and 3 are opposite, also after a linear map.
 		{"SVM, opposite about the weighted mean", []float64{1, 0, 2, 0, -2.5, 1.5, -1, 1, 1, 1.5, -1, .3}, flip, train,
 			func(c *Config) { c.Standardise, c.Data.Weights = true, []float64{1, 3, 1, 1, 1, 1} }, []float64{.05, .2, 1, 1}},
 	} {
@@ -244,13 +244,12 @@ func TestTiesThatTheFeatureMapKeeps(t *testing.T) {
 	}
 }
 
-// Examples 1 and 3 are at the kink of a unit. Its output weights are orthogonal to the cotangent of
-// the examples. The kink therefore affects only the derivative of the difference between the two
-// equal rows.
+// A kink of the feature map causes a kink in the CV loss even if it affects only the difference
+// between two equal rows.
 func TestTiesAtAKinkOfTheFeatureMap(t *testing.T) {
 	c := tieCase{x: []float64{1, 0, 2, 0, -3, -1, 0, 2, -1, 1.5, -1, .3}, y: []float64{1, 1, -1, 1, 1, -1}, train: []int{1, 2, 3},
 		change: func(c *Config) { c.Features = &Perceptron{Widths: []int{2, 2, 2}} },
-		// The units are .9 − x₀ − x₁, which is negative at these examples, and x₀ + x₁ − 2.
+		// The units are .9 − x₀ − x₁, negative at these examples, and x₀ + x₁ − 2.
 		alpha: []float64{.1, 2, -1, -1, 1, 1, .9, -2, -1, 0, -.7, 0, 2, 1}}
 	cv, grad := c.cv(t, false), make([]float64, len(c.alpha))
 	casetest.Must(cv.Eval(grad, c.alpha))(t)
@@ -266,9 +265,8 @@ func TestTiesAtAKinkOfTheFeatureMap(t *testing.T) {
 	}
 }
 
-// A change of the parameter makes the examples unequal in one feature. The weight of this feature
-// is 0 in the fit, but not in the derivative. The multiplier of the equal examples is then not
-// divided equally: example 3, whose feature is 0, receives all of it.
+// Eval refuses a gradient if equal examples become unequal in a feature whose weight is 0 in the
+// fit but not in the derivative.
 func TestTiesThatOnlyTheDerivativeParts(t *testing.T) {
 	x := []float64{0, 1.5, 0, 2, 0, 1, -3, 1, 0, 2, 0, 0, -3, -1, 0}
 	c := tieCase{x: x, y: []float64{1, 1, -1, 1, -1}, train: []int{1, 2, 3, 4}}
@@ -298,8 +296,8 @@ func TestTiesThatOnlyTheDerivativeParts(t *testing.T) {
 	}
 }
 
-// Two examples with equal features may become unequal without a kink if their multipliers are at
-// bounds or do not affect the loss.
+// Examples with equal features cause no kink if their multipliers are at bounds or do not affect
+// the loss.
 func TestEqualFeaturesWithoutTies(t *testing.T) {
 	x, y := []float64{1, 0, 2, 0, -3, -1, 0, 2, 1, 1.5, -1, .3}, []float64{1, 1, -1, 1, 1, -1}
 	for _, c := range []tieCase{
@@ -322,9 +320,8 @@ func TestEqualFeaturesWithoutTies(t *testing.T) {
 	}
 }
 
-// Two examples have opposite labels. Their standardised features are opposite, because the mean is
-// 0. For the learner they are therefore one row. If the parameters change the mean, the rows become
-// unequal. If their margins are 1, the loss has a kink.
+// The CV loss has a kink at two opposite examples with opposite labels if a change of the mean
+// makes them unequal, because they are one row for the learner.
 func TestTiesOfOppositeExamplesPartedByTheMean(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(6, 2, []float64{3, 1, -2, -3, -3, -3, 1, -2, -1, 2, 1, -2}), Y: []float64{1, 1, 1, -1, 1, -1}}
 	c := Config{Data: d, Splits: []Split{{Train: []int{1, 2, 3, 4, 5}, Val: []int{0}}}, Loss: LogisticLoss{}, Standardise: true,

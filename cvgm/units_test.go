@@ -21,8 +21,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// constantColumns returns two lists of columns with n entries: columns that are constant up to
-// rounding, and columns that are not.
+// constantColumns returns columns that are constant up to rounding, and columns that vary more.
 func constantColumns(n int) (constant, varying [][]float64) {
 	fill := func(v float64, f func(i int) float64) []float64 {
 		x := make([]float64, n)
@@ -52,8 +51,8 @@ func constantColumns(n int) (constant, varying [][]float64) {
 	return constant, varying
 }
 
-// A constant column has the largest float64 as σ, and its first entry as mean. With a learned
-// feature map, there is an error that names the column.
+// A constant column gets the largest float64 as σ and its first entry as mean. A learned feature
+// map gives an error instead.
 func TestConstantColumns(t *testing.T) {
 	for _, n := range []int{1, 2, 29, 1000} {
 		constant, varying := constantColumns(n)
@@ -90,8 +89,8 @@ func TestConstantColumns(t *testing.T) {
 	}
 }
 
-// A feature may be constant in one split. In this split its weight is 0. The gradient is the
-// derivative of the loss, and the final model agrees with the model of the split.
+// A feature that is constant in one split has the weight 0 in this split, and the gradient is the
+// derivative of the loss.
 func TestOneSplitWithAConstantFeature(t *testing.T) {
 	d := casetest.Regression(1, 30, 4)
 	for i := range 27 {
@@ -104,7 +103,7 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 	splits := []Split{{train, []int{27, 28, 29}}, {append(train[:20:20], 27, 28), []int{25, 26, 29}}}
 	config := Config{Data: d, Splits: splits, Loss: SquaredError{}, Standardise: true, Centring: MeanCentring,
 		Learner: func() learn.Learner { return new(linear.ElasticNet) }}
-	for _, features := range []FeatureMap{nil, &squares{in: 4}} {
+	for _, features := range []FeatureMap{nil, &squaresMap{in: 4}} {
 		config.Features = features
 		cv, err := New(config)
 		if err != nil {
@@ -133,7 +132,7 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 			t.Errorf("prediction %v, error %v: the constant feature matters", p, err)
 		}
 	}
-	// If a map could learn the constant feature, there is an error that names the feature.
+	// The error names a constant feature if a map could learn it.
 	config.Features, config.Hyper = &LinearMap{In: 4, Out: 2}, []float64{.05, .1}
 	cv, err := New(config)
 	if err != nil {
@@ -146,9 +145,8 @@ func TestOneSplitWithAConstantFeature(t *testing.T) {
 	}
 }
 
-// A feature is constant on the training rows of a split, but not on its validation rows. Its unit
-// changes no bit of the CV loss, of the gradient and of the predictions. This holds for equal
-// entries, and for entries that are equal up to rounding.
+// The unit of a feature does not change a bit of the results if the feature is constant on the
+// training rows of a split.
 func TestUnitOfAFeatureThatASplitDoesNotSee(t *testing.T) {
 	learners := []struct {
 		hyper []float64
@@ -192,10 +190,10 @@ func TestUnitOfAFeatureThatASplitDoesNotSee(t *testing.T) {
 	}
 }
 
-// If features are linearly dependent up to rounding, the least-squares intercept ignores one of
-// them. It ignores no other features. The first feature is u + 1 and the second is u + δv, where u
-// and v are orthogonal and have mean 0. Then y = v has the intercept 1/δ. If the second feature is
-// ignored, the intercept is 0. The ratio of the two singular values is δ/2.
+// LeastSquaresIntercept ignores a feature only if it depends on the others up to rounding.
+//
+// For orthogonal u and v of mean 0, the features u + 1 and u + δv give y = v the intercept 1/δ, or
+// 0 if the second is ignored. The ratio of their singular values is δ/2.
 func TestLeastSquaresInterceptDropsDependentFeatures(t *testing.T) {
 	u, v := []float64{1, -1, 1, -1}, []float64{1, 1, -1, -1}
 	for _, c := range []struct {
@@ -213,8 +211,7 @@ func TestLeastSquaresInterceptDropsDependentFeatures(t *testing.T) {
 	}
 }
 
-// The least-squares intercept does not depend on the unit of one feature. A change of units does
-// not make a feature linearly dependent.
+// LeastSquaresIntercept does not depend on the unit of a feature.
 func TestLeastSquaresInterceptUnits(t *testing.T) {
 	d := casetest.Regression(1, 20, 3)
 	x := d.Dense().RawMatrix().Data
@@ -233,8 +230,8 @@ func TestLeastSquaresInterceptUnits(t *testing.T) {
 	}
 }
 
-// Features are multiplied by a, and labels by b, and the hyperparameters are converted accordingly.
-// The CV loss then changes only by the factor b².
+// If features are multiplied by a, labels by b, and hyperparameters accordingly, the CV loss
+// changes by the factor b².
 func TestUnitsOfFeaturesAndLabels(t *testing.T) {
 	type carry func(a, b float64) []float64 // the factors of the hyperparameters
 	for _, c := range []struct {

@@ -20,8 +20,8 @@ type copyingLearner struct{ learn.Learner }
 
 func (c copyingLearner) SetGeneralised(on bool) { c.Learner.(learn.KinkedLearner).SetGeneralised(on) }
 
-// viewedData draws rows of n features. Some features are far from zero, in very large or small
-// units, constant or rarely nonzero.
+// viewedData draws rows whose features have many units and offsets, and are partly constant or
+// rarely nonzero.
 func viewedData(rng *rand.Rand, rows, n int) learn.Data {
 	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 	for j := range n {
@@ -174,8 +174,8 @@ func TestViewDataGradient(t *testing.T) {
 	}
 }
 
-// rowsWithSpike returns rows of three features with the value v in feature 1 of the last two rows,
-// and splits that use neither of these rows.
+// rowsWithSpike returns rows and splits. Feature 1 has the value v in the last two rows, which no
+// split uses.
 func rowsWithSpike(t *testing.T, v float64) (learn.Data, []cvgm.Split) {
 	t.Helper()
 	const rows = 6002
@@ -196,8 +196,7 @@ func rowsWithSpike(t *testing.T, v float64) (learn.Data, []cvgm.Split) {
 	return d, splits
 }
 
-// Rows that no split uses do not affect the loss. Here the unused rows have a large number in place
-// of a missing value.
+// Large values in rows that no split uses do not affect the loss.
 func TestViewOutlierLeftOut(t *testing.T) {
 	value := func(v float64) (float64, error) {
 		d, splits := rowsWithSpike(t, v)
@@ -219,9 +218,8 @@ func TestViewOutlierLeftOut(t *testing.T) {
 	}
 }
 
-// One feature is three times another feature. After normalisation the two are equal on the training
-// rows of a split, although the omitted rows are a thousand times as large. A lasso therefore
-// returns no error.
+// A lasso returns no error for two features that are equal after normalisation, although the
+// omitted rows are a thousand times as large.
 func TestViewEqualFeaturesBesideLargeRows(t *testing.T) {
 	const rows = 6000
 	rng := rand.New(rand.NewPCG(2, 36))
@@ -253,7 +251,7 @@ func TestViewEqualFeaturesBesideLargeRows(t *testing.T) {
 	}
 }
 
-// A feature that is constant on the training rows of a split does not overflow in any unit.
+// A feature that is constant on the training rows of a split does not overflow in a large unit.
 func TestViewConstantFeatureInLargeUnit(t *testing.T) {
 	const rows = 6000
 	for seed := range uint64(8) {
@@ -281,7 +279,7 @@ func TestViewConstantFeatureInLargeUnit(t *testing.T) {
 	}
 }
 
-// Bytes counts no less than New for an X that is neither dense nor sparse.
+// Config.Bytes suffices for New if X is neither dense nor sparse.
 func TestViewBytesOfOtherMatrix(t *testing.T) {
 	const rows = 6000
 	rng := rand.New(rand.NewPCG(2, 36))
@@ -303,7 +301,7 @@ func TestViewBytesOfOtherMatrix(t *testing.T) {
 	}
 }
 
-// If rows that no split uses are large, no prediction counts as being at a kink of the loss.
+// Large values in rows that no split uses do not put a prediction at a kink of the loss.
 func TestViewKinkBesideOutlier(t *testing.T) {
 	for name, learner := range map[string]func() learn.Learner{
 		"copies": func() learn.Learner { return copyingLearner{new(linear.ElasticNet)} },
@@ -322,7 +320,7 @@ func TestViewKinkBesideOutlier(t *testing.T) {
 	}
 }
 
-// If splits use few of many rows, each split needs memory for its own rows, and not for all rows.
+// Bytes counts only the rows of each split if the splits use few of many rows.
 func TestViewBytesOfSmallSplits(t *testing.T) {
 	serial.Test(t)
 	const rows, n = 20_000, 5

@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// With balanced weights, the CV loss is the mean of the losses of the classes, even if a class is
+// With balanced weights, the CV loss is the mean of the losses of the classes, even if one class is
 // rare.
 func ExampleBalancedWeights() {
 	y := []float64{1, 1, -1, 1, 1, -1, 1, 1}
@@ -28,8 +28,7 @@ func ExampleBalancedWeights() {
 	if err != nil {
 		panic(err)
 	}
-	// One of three validation examples of class 1 is on the wrong side, and no example of class −1.
-	// The loss is the mean of 1/3 and 0.
+	// The loss is the mean of 1/3 for class 1 and 0 for class −1.
 	loss, err := cv.Eval(nil, []float64{.1, .1})
 	if err != nil {
 		panic(err)

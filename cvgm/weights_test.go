@@ -71,8 +71,7 @@ func (r weightedResult) all() []float64 {
 	return slices.Concat([]float64{r.loss, r.risk, r.model.Intercept}, r.grad, r.dx.RawMatrix().Data, r.dy, r.model.Theta, r.model.Mean, r.model.Std, r.predictions, r.outOfFold)
 }
 
-// eachWeighable calls f for each learner that accepts weights, with a Config of 20 examples and
-// hyperparameters α.
+// eachWeighable calls f with a Config and hyperparameters α for each learner that accepts weights.
 func eachWeighable(t *testing.T, f func(title string, c Config, alpha []float64, sum bool)) {
 	t.Helper()
 	const rows, raw = 20, 3
@@ -106,9 +105,8 @@ func eachWeighable(t *testing.T, f func(title string, c Config, alpha []float64,
 	}
 }
 
-// weightedTol is the largest accepted difference between the results of two equal fits, relative to
-// the largest number. The fits add their terms in different orders. The solvers are accurate to
-// about 1e-12, and derivatives lose some digits.
+// weightedTol bounds the difference between two equal fits, which add their terms in different
+// orders, relative to the largest number.
 const weightedTol = 1e-9
 
 func compareWeighted(t *testing.T, what string, got, want []float64) {
@@ -127,8 +125,8 @@ func compareWeighted(t *testing.T, what string, got, want []float64) {
 	}
 }
 
-// An example of weight w counts as w equal examples, and an example of weight 0 does not count.
-// This holds for the loss, its gradients, the final model and its risk.
+// An example of weight w counts as w equal examples in all results, and an example of weight 0 does
+// not count.
 func TestWeightsCountExamples(t *testing.T) {
 	eachWeighable(t, func(title string, c Config, alpha []float64, _ bool) {
 		rows, n := c.Data.X.Dims()
@@ -190,8 +188,8 @@ func TestWeightsOfOneGiveTheSameBits(t *testing.T) {
 	})
 }
 
-// If all weights are multiplied by a number, no result changes. There is one exception: if an
-// objective is C times a sum, C is divided by this number.
+// A common factor of all weights changes no result if C is divided by the factor in objectives of
+// the form C·sum.
 func TestWeightsOfAnyUnit(t *testing.T) {
 	eachWeighable(t, func(title string, c Config, alpha []float64, sum bool) {
 		rows := len(c.Data.Y)
@@ -217,8 +215,8 @@ func TestWeightsOfAnyUnit(t *testing.T) {
 	})
 }
 
-// The standard deviation and least squares with weights are the same as with repeated rows,
-// also if squares overflow.
+// Weighted means, standard deviations and least squares equal those of repeated rows, even if
+// squares overflow.
 func TestWeightedNormalisation(t *testing.T) {
 	x, y := []float64{1, 5, 2, -1, 4, 3, 7, 7}, []float64{1, 2, 0, 4}
 	weights := []float64{1, 3, 2, 1}
@@ -245,9 +243,7 @@ func TestWeightedNormalisation(t *testing.T) {
 	}
 }
 
-// With weights, the standard error is the standard error of the weighted mean over the examples.
-// Equal weights and the unit of the weights have no effect, and an example of weight 0 does not
-// count.
+// StandardError is the standard error of the weighted mean over the examples.
 func TestWeightedStandardError(t *testing.T) {
 	folds := casetest.Must(KFold(synth.NewStream(1, "folds"), 30, 5))(t)
 	errorOf := func(weights []float64) float64 {
@@ -272,7 +268,7 @@ func TestWeightedStandardError(t *testing.T) {
 	if err != nil || math.Abs(loss-7) > 1e-14 {
 		t.Errorf("loss %v, error %v, want (1 + 3·9)/4", loss, err)
 	}
-	// The mean is 7. It is 9 without the first example, and 1 without the second: ((9 − 7)² + (1 −
+	// The mean is 7, or 9 without the first example, or 1 without the second: ((9 − 7)² + (1 −
 	// 7)²)/2.
 	if got, err := cv.StandardError(); err != nil || math.Abs(got-math.Sqrt(20)) > 1e-14 {
 		t.Errorf("standard error %v, error %v", got, err)
@@ -334,7 +330,7 @@ func TestExamplesOfWeightZeroAreAbsent(t *testing.T) {
 	}
 }
 
-// With weights, Eval makes no additional allocations, even if each Eval loads the learners again.
+// Weights cause no additional allocations in Eval, even if each Eval loads the learners again.
 func TestWeightedEvalDoesNotAllocate(t *testing.T) {
 	serial.Test(t)
 	eachWeighable(t, func(title string, c Config, alpha []float64, _ bool) {
