@@ -12,7 +12,8 @@ func TestMeanError(t *testing.T) {
 	}{
 		// The deviations −2, −1, 0, 3 have the sum of squares 14.
 		"equal shares": {[]float64{1, 2, 3, 6}, []float64{.25, .25, .25, .25}, math.Sqrt(14. / 3 / 4), 3},
-		// The jackknife's variance is (9+1)/2, because the mean is 1, and 4 or 0 without one value.
+		// The mean is 1, and 4 or 0 without one of the values, so the jackknife's variance is
+		// (9+1)/2.
 		"uneven shares": {[]float64{0, 4}, []float64{.75, .25}, math.Sqrt(5), 1},
 		// Rounding has increased two shares of ½.
 		"two halves":   {[]float64{0, 4}, []float64{.5 + 0x1p-53, .5 + 0x1p-53}, 2, 1},
