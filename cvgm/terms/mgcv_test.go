@@ -18,11 +18,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// mgcvTol is the largest accepted difference from mgcv, for predictions and degrees of freedom. The
-// iterations of mgcv end at this tolerance.
+// mgcvTol bounds the difference from mgcv, whose iterations end at this tolerance.
 const mgcvTol = 1e-7
 
-// finalModel returns the pipeline of a model at a fixed λ. It also returns a CV on three folds.
+// finalModel returns the pipeline of a model at a fixed λ and a CV on three folds.
 func finalModel(t *testing.T, tbl *table.Table, l *penalised.GLM, lambda []float64) (*table.Pipeline, *cvgm.CV) {
 	t.Helper()
 	d, encoder, err := tbl.Data()
@@ -73,9 +72,8 @@ func csvText(header string, columns ...any) string {
 	return b.String()
 }
 
-// The models have two smooth functions and a random effect. At the same smoothing parameters, they
-// make the same predictions as R's mgcv: for the data, and for new rows of text. They also have the
-// same effective degrees of freedom; see testdata/mgcv.R.
+// Additive models have the predictions and effective degrees of freedom of R's mgcv for the same
+// smoothing parameters (see testdata/mgcv.R).
 func TestMgcv(t *testing.T) {
 	file, err := os.ReadFile("testdata/mgcv.json")
 	casetest.OK(t, err)
