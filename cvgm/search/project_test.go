@@ -32,7 +32,8 @@ func TestSimplexByHand(t *testing.T) {
 	}
 }
 
-// Simplex returns a point of the simplex as it is, even if rounding makes its τ differ from 0.
+// Simplex changes a point of the simplex only by rounding, whether the computed τ is above or below
+// 0.
 func TestSimplexEndsOnTheSimplex(t *testing.T) {
 	x := []float64{0.559133663148587, 0, 0.38439084635680654, 0.05647549049460641}
 	p := slices.Clone(x)

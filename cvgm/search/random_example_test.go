@@ -7,7 +7,7 @@ import (
 	"cvgm/synth"
 )
 
-// Average of the last steps is near 1, the minimum of the expected objective. Restart marks an
+// The mean of the last steps is near 1, the minimum of the expected objective. Restart marks an
 // objective as random.
 func ExampleAverage() {
 	var src *synth.Stream

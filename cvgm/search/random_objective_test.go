@@ -105,7 +105,7 @@ func TestNoDrawEndsASearch(t *testing.T) {
 // multiples of the standard error, .3/√2000.
 const averageTol = .03
 
-// Average of the last 2000 steps is nearer to the minimum than single steps are.
+// The mean of the last 2000 steps is nearer to the minimum than the steps themselves.
 func TestAverageOfASearchNearsTheMinimumOfARandomObjective(t *testing.T) {
 	p := noisy(quadratics[0], .3)
 	for _, c := range []struct {

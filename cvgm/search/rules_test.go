@@ -311,7 +311,8 @@ func TestQuasiNewtonAcceptsByTheDocumentedRule(t *testing.T) {
 	}{
 		// The slope predicts a gain of .2. Armijo's rule requires 1e-4 of this gain.
 		{1 - 2e-5*1.5, 1, true}, {1 - 2e-5/1.5, 1, false},
-		// If losses differ by less than 1e-14, the slope must fall to .9 of the slope at the start.
+		// If the losses differ by less than 1e-14, an accepted step must reduce the slope to .9 of
+		// its first value.
 		{1 + 6e-15, .5, true}, {1 + 1.4e-14, .5, false},
 		{1, .89, true}, {1, .91, false}, {1, -.89, true}, {1, -.91, false},
 	} {
@@ -332,7 +333,7 @@ func TestQuasiNewtonGivesUpOnALine(t *testing.T) {
 	}
 }
 
-// The minimiser of the box model reduces the gradient's norm by the factor 1e-10, and stops there.
+// The box model's solver reduces the gradient's norm by a factor of 1e10 and then stops.
 func TestBoxModelIsSolvedToItsTolerance(t *testing.T) {
 	src := synth.NewStream(1, "box model")
 	const n = 30
@@ -504,8 +505,8 @@ func TestQuasiNewtonConvergesAtARejectedTrial(t *testing.T) {
 	}
 }
 
-// The minimiser of the box model satisfies the optimality conditions even if the coordinates reach
-// their bounds one by one.
+// The box model's solution satisfies the optimality conditions even if the coordinates reach their
+// bounds one by one.
 func TestBoxModelMeetsManyBounds(t *testing.T) {
 	const n = 40
 	b := newBFGSMatrix(n, 3)

@@ -170,8 +170,8 @@ func TestSearchersAreIndependentOfUnits(t *testing.T) {
 						}
 						checkUnits(t, what, s.Make(u, ones), p.Problem, x0, u, ones, want, tol)
 						checkUnits(t, what, s.Make(1, []float64{u, u}), p.Problem, x0, 1, []float64{u, u}, want, tol)
-						// The other sets need equal units: a disc, and coordinates that start at 0
-						// without bounds.
+						// Discs, and coordinates that start at 0 without bounds, are excluded here,
+						// because they allow only one unit for all coordinates.
 						if s.Own && (k == 0 || k == 2 || k == 1 && !zero) {
 							checkUnits(t, what, s.Make(u, []float64{u, 1 / u}), p.Problem, x0, u, []float64{u, 1 / u}, want, UnitTol)
 						}
