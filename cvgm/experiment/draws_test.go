@@ -133,7 +133,7 @@ func doubleRepetitions(t *testing.T, p any) map[string]int {
 }
 
 // renumber shifts each parameter that is the index of a data set to the same data set of another
-// draw. The parameter's tag below names the number of repetitions.
+// draw. Its struct tag "below" names the number of repetitions.
 func renumber(p any, repetitions map[string]int, draw int) {
 	_ = experiment.EachField(p, func(_ string, v reflect.Value, tag reflect.StructTag) error {
 		if n, is := repetitions[tag.Get("below")]; is {

@@ -60,8 +60,7 @@ func TestStandardErrorAtAnotherValue(t *testing.T) {
 	if e.SEAt(-1) != 0 || EstimateOf(v).SEAt(other.Mean) != e.SE() || EstimateOf(v[:1]).SEAt(1) != 0 {
 		t.Errorf("below 0 %v, of any number %v, of one value %v", e.SEAt(-1), EstimateOf(v).SEAt(other.Mean), EstimateOf(v[:1]).SEAt(1))
 	}
-	// The share of 40 equal outcomes is 1. For a true share of ½, the standard deviation would be
-	// .079.
+	// If the true share were ½, the share of 40 repetitions would have the standard deviation .079.
 	const trials, n = 4000, 40
 	all := ShareOf(slices.Repeat([]float64{1}, n))
 	shares := make([]float64, trials)

@@ -271,7 +271,7 @@ func TestClaimsThatDoNotHoldHaveARemark(t *testing.T) {
 	}
 }
 
-// Every rule rejects its measurement or its control, a case in which the sentence is false.
+// Every rule rejects either its measurement or its control, for which the sentence is false.
 func TestEveryRuleCanFail(t *testing.T) {
 	serial.Test(t)
 	fails := []Verdict{Differs, PaperError, Slip}

@@ -21,7 +21,7 @@ import (
 )
 
 // meanAndLossClaim returns a claim with a row for the mean of n normal numbers and a row for a loss
-// that is small compared with a bad choice's.
+// that is small relative to a bad choice.
 func meanAndLossClaim(src *synth.Stream, n int, mean float64) []Claim {
 	var v, loss, worst []float64
 	for range n {
@@ -83,7 +83,7 @@ func pooledDraws(t *testing.T, draws int, draw func(d int) []Claim) (first []Cla
 	return first, records, pooled
 }
 
-// Pool decides a row with ten draws of which the first decides nothing. The number of flips between
+// Ten pooled draws decide a row that the first draw leaves undecided. The number of flips between
 // draws agrees with their scatter.
 func TestDrawsArePooled(t *testing.T) {
 	const draws, n = 10, 60

@@ -56,7 +56,7 @@ func fewAblations() AblationParams {
 	return p
 }
 
-// Both descents end at the same risk if the CV loss replaces the training loss.
+// Both descents end at the same risk if both descend the CV loss.
 func TestAblationComparesTheTwoGradients(t *testing.T) {
 	p := fewAblations()
 	for _, problem := range p.problems() {
