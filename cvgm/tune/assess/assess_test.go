@@ -10,8 +10,8 @@ import (
 	"cvgm/synth"
 )
 
-// sumTol is the largest accepted relative difference. Terms may be added in another order, and
-// quantiles are found by bisection.
+// sumTol is the largest accepted relative difference, because sums in another order and quantiles
+// found by bisection differ by rounding.
 const sumTol = 1e-9
 
 func near(t *testing.T, what string, got, want float64) {
@@ -21,9 +21,8 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// The sample is so small that its metrics can be computed by hand. The test is repeated in units in
-// which squares overflow or underflow. A row without a prediction or without a weight has no
-// effect.
+// Regress returns the metrics computed by hand, even in units in which squares overflow or
+// underflow.
 func TestRegress(t *testing.T) {
 	for _, exponent := range []int{0, -600, 600} {
 		unit := math.Ldexp(1, exponent)
@@ -32,7 +31,7 @@ func TestRegress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The errors 1, 0, −2 have the weights 1, 1, 2. The mean label is 3.5.
+		// The errors 1, 0, −2 have the weights 1, 1, 2.
 		near(t, "RMSE", r.RMSE, 1.5*unit)
 		near(t, "MAE", r.MAE, 1.25*unit)
 		near(t, "R²", r.R2, 1-9./(2.5*2.5+.5*.5+2*1.5*1.5))
@@ -49,8 +48,8 @@ func TestRegress(t *testing.T) {
 	}
 }
 
-// The sample has two folds, and the predictions of each fold have another offset. The accuracy, the
-// confusion and the area are computed by hand.
+// Classify returns the mean AUC of the folds, because predictions of different folds may have
+// different offsets.
 func TestClassify(t *testing.T) {
 	s := Sample{Y: []float64{-1, 1, -1, 1, 1, -1}, Predictions: []float64{-2, 1, 5, 9, 5, 0}, Folds: [][]int{{0, 1}, {2, 3, 4, 5}}}
 	c, err := Classify(0, false, s)
@@ -83,8 +82,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// The labels are drawn from the log odds, so the probabilities are calibrated. The log loss and the
-// Brier score equal their definitions. Large log odds do not overflow.
+// Classify returns the log loss, the Brier score and the calibration of probabilities, even for
+// very large log odds.
 func TestProbabilities(t *testing.T) {
 	const n = 4000
 	src := synth.NewStream(3, "log odds")

@@ -10,7 +10,7 @@ import (
 	"cvgm/synth"
 )
 
-// foldsOf returns so many repeats of k folds of neighbouring rows.
+// foldsOf returns the folds of each repeat: k blocks of neighbouring rows.
 func foldsOf(repeats, rows, k int) (folds [][]int) {
 	for range repeats {
 		of := make([]int, rows)
@@ -22,13 +22,12 @@ func foldsOf(repeats, rows, k int) (folds [][]int) {
 	return folds
 }
 
-// The mean, its standard error and its interval are computed by hand for four rows. They are also
-// computed with a weight and in other units.
+// Risk returns the mean loss and the interval computed by hand, in any unit of the losses.
 func TestRisk(t *testing.T) {
 	losses := [][]float64{{1, 2, 3, 6}}
 	r := Rows{Folds: [][]int{{0, 1, 2, 3}}}
 	e := r.Risk(losses)
-	// The deviations −2, −1, 0, 3 have the sum of squares 14. There are 3 degrees of freedom.
+	// The deviations from the mean are −2, −1, 0 and 3.
 	se := math.Sqrt(14. / 3 / 4 * 1.8)
 	const t975 = 3.1824463052837
 	share := t975 * se / 3 / 2
@@ -46,8 +45,7 @@ func TestRisk(t *testing.T) {
 		got := Rows{Folds: r.Folds}.Risk(scaled)
 		near(t, "high in another unit", math.Ldexp(got.High, -exponent), e.High)
 	}
-	// The losses of two repeats differ, but have the same mean. With two repeats, the factor of the
-	// standard error is smaller.
+	// The interval is narrower for two repeats of the CV than for one repeat.
 	twice := Rows{Folds: [][]int{{0, 1, 2, 3}, {0, 1, 2, 3}}}.Risk([][]float64{{0, 2, 3, 6}, {2, 2, 3, 6}})
 	near(t, "mean of two repeats", twice.Mean, 3)
 	if !(twice.High < e.High) {
@@ -70,9 +68,8 @@ func TestRisk(t *testing.T) {
 	}
 }
 
-// The intervals contain the means and the differences as often as their level requires. The test
-// has independent rows, groups of rows whose losses have a common part, and folds whose losses have
-// a common part.
+// Intervals contain the true mean as often as their level requires, even if the losses of a group
+// or of a fold are correlated.
 func TestIntervalsCover(t *testing.T) {
 	serial.Test(t)
 	const repetitions, n, k = 2000, 60, 5
@@ -88,11 +85,11 @@ func TestIntervalsCover(t *testing.T) {
 		"folds":          {fold: .2, folds: k, least: .95, most: 1},
 		"uneven weights": {weight: 2, folds: k, least: .95, most: 1},
 		"uneven groups":  {group: 1, weight: 2, units: true, folds: k, least: .95, most: 1},
-		// The means of the five folds differ mostly by their common parts. Five parts give little
-		// information on their variance.
+		// The bound is lower, because five folds give little information on the variance between
+		// folds.
 		"folds far apart": {fold: .4, folds: k, least: .92, most: 1},
-		// This is the control: dependent rows are treated as independent. Each row is a fold, so
-		// the folds do not show the dependence either.
+		// As a control, the intervals contain the mean too rarely if correlated rows are treated as
+		// independent.
 		"groups unseen": {group: 5, folds: n, most: .94},
 	} {
 		held, differ := 0, 0
@@ -133,8 +130,8 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// No estimate depends on the unit of the weights, even if the weights are near the largest or the
-// smallest float64.
+// No estimate depends on the unit of the weights, even for the smallest and the largest weights of
+// type float64.
 func TestUnitOfWeights(t *testing.T) {
 	losses, weights := [][]float64{{1, 2, 3, 6}}, []float64{1, 2, 1.5, 1}
 	want := Rows{Folds: foldsOf(1, 4, 2), Weights: weights}.Risk(losses)
@@ -149,8 +146,7 @@ func TestUnitOfWeights(t *testing.T) {
 	}
 }
 
-// The interval of exact predictions does not extend below 0, even if one row has nearly all the
-// weight. A comparison on such rows is never decided, however large the difference is.
+// If one row has nearly all the weight, no comparison is decided.
 func TestOneRowHasTheWeight(t *testing.T) {
 	r := Rows{Folds: foldsOf(1, 4, 2), Weights: []float64{1e9, 1, 1, 1}}
 	if e := r.Risk([][]float64{{0, 0, 0, 0}}); e.Low != 0 || !math.IsInf(e.High, 1) {
@@ -162,8 +158,7 @@ func TestOneRowHasTheWeight(t *testing.T) {
 	}
 }
 
-// Losses of 0 are lower than the losses of a constant prediction by 100 %. If no loss is negative,
-// no interval extends below −100 %.
+// If no loss is negative, no comparison with the constant prediction has an interval below −100 %.
 func TestCompareEndsAtNoLoss(t *testing.T) {
 	r := Rows{Folds: [][]int{{0, 0, 1, 1}}}
 	a, other, constant := [][]float64{{0, .1, .2, 0}}, [][]float64{{5, 6, 5, 7}}, [][]float64{{1, 7, 2, 6}}
@@ -173,7 +168,7 @@ func TestCompareEndsAtNoLoss(t *testing.T) {
 	if c, _ := r.Compare("other", a, other, constant, 3); !(c.Percent.Low < -100) {
 		t.Errorf("another model may lose more than the constant: %v", c)
 	}
-	// The mean of an exact model is −100 % or above, also after rounding.
+	// The mean difference of an exact model is at least −100 %, also after rounding.
 	src := synth.NewStream(9, "exact models")
 	for range 200 {
 		exact, constant := make([]float64, 7), make([]float64, 7)
@@ -191,9 +186,7 @@ func TestCompareEndsAtNoLoss(t *testing.T) {
 	}
 }
 
-// A comparison is in per cent of the constant prediction's risk, so it has no unit. If there are
-// more comparisons, its interval is wider. A difference of the size Shown is decided in four of
-// five cases.
+// Compare decides at least four of five differences that are as large as its field Shown.
 func TestCompare(t *testing.T) {
 	serial.Test(t)
 	a, b, c := [][]float64{{1, 2, 3, 2}}, [][]float64{{2, 3, 4, 4}}, [][]float64{{4, 5, 5, 6}}
@@ -231,8 +224,8 @@ func TestCompare(t *testing.T) {
 	decided := 0
 	r = Rows{Folds: foldsOf(1, n, n)}
 	for range repetitions {
-		// The computation of Comparison.Shown for 60 rows by hand: the standard deviation is .1,
-		// and the factor of the standard error is √1.9.
+		// Comparison.Shown is computed by hand for 60 rows, whose losses have the standard
+		// deviation .1.
 		const shown = .1 * 1.3784 / 7.746 * (2.001 + .848)
 		a, b, c := make([]float64, n), make([]float64, n), slices.Repeat([]float64{1}, n)
 		for i := range n {
@@ -247,15 +240,15 @@ func TestCompare(t *testing.T) {
 			t.Fatalf("%v of which %v shows", d, shown)
 		}
 	}
-	// The share of decided differences exceeds shownPower. The factor √1.9 allows for the variation
-	// between models, and here the models do not vary.
+	// The share exceeds shownPower, because Shown allows for a variation between models that is
+	// missing here.
 	if share := float64(decided) / repetitions; share < shownPower || share > .98 {
 		t.Errorf("%v of the differences are decided", share)
 	}
 }
 
-// Many candidates have equal risks. The lowest of their means is below the risk, but the estimate
-// of the selected candidate is not.
+// For candidates of equal risk, the lowest mean loss is below the risk, but the estimate of
+// Selected is not.
 func TestSelectedIsNotOptimistic(t *testing.T) {
 	serial.Test(t)
 	const repetitions, n, candidates = 60, 50, 8

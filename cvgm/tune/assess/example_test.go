@@ -55,8 +55,8 @@ func ExampleClassifyMulti() {
 	// Output: accuracy 0.75, majority 0.50, log loss 0.46, of the third class [1 0 1]
 }
 
-// The example has two models on the same ten rows. It estimates the risk of a model. It also
-// decides whether one model is better, in per cent of the risk of a constant prediction.
+// Compare estimates how much lower the risk of one model is than the risk of another model on the
+// same rows.
 func ExampleRows_Compare() {
 	model := [][]float64{{1, 2, 1, 3, 2, 1, 2, 2, 1, 2}}
 	other := [][]float64{{4, 6, 3, 7, 5, 4, 6, 5, 4, 6}}

@@ -10,8 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The sample is so small that its metrics can be computed by hand. A row with a NaN or without a
-// weight has no effect.
+// ClassifyMulti returns the metrics computed by hand, and ignores rows with a NaN or with weight 0.
 func TestClassifyMulti(t *testing.T) {
 	s := ClassSample{
 		Y: []float64{0, 0, 1, 2, 2, 1},

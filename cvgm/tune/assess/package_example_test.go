@@ -6,8 +6,8 @@ import (
 	"cvgm/cvgm/tune/assess"
 )
 
-// The example has out-of-fold predictions for eight labels. It computes their metrics, and the
-// squared error with its interval.
+// The example computes the metrics of out-of-fold predictions, and an interval of their squared
+// error.
 func Example() {
 	s := assess.Sample{Y: []float64{1, 3, 2, 5, 4, 7, 6, 8}, Predictions: []float64{1.5, 2, 2.5, 5, 4.5, 6, 6.5, 7}}
 	metrics, err := assess.Regress(s)
