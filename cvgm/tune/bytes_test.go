@@ -24,8 +24,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// For any learner, a Tuner whose MaxBytes is too small returns an error. A Tuner whose MaxBytes
-// suffices returns the same numbers as a Tuner without a bound.
+// Tune returns an error if MaxBytes is too small, and otherwise the same numbers as without a
+// bound.
 func TestMaxBytes(t *testing.T) {
 	for _, l := range []learn.Learner{nil, &linear.ElasticNet{Groups: linear.PerFeature(3)}, &linear.Huber{Intercept: true}, &linear.Logistic{}, &linear.SparseLogistic{}, &margin.SVM{},
 		&kernel.SVM{}, &kernel.Ridge{Intercept: true}} {
@@ -57,8 +57,7 @@ func TestMaxBytes(t *testing.T) {
 	}
 }
 
-// An outer fold needs two CVs at the same time. If they need more than MaxBytes together, the
-// result has no nested estimate.
+// Tune omits the nested estimate if the two CVs of an outer fold need more than MaxBytes.
 func TestMaxBytesOfOuterFolds(t *testing.T) {
 	d := casetest.Regression(3, 400, 10)
 	tuner := Tuner{Folds: 2, OuterFolds: 20, MaxEvals: 4} // of 380 rows each, and one fit to all of these
@@ -73,8 +72,8 @@ func TestMaxBytesOfOuterFolds(t *testing.T) {
 	if k := slices.IndexFunc(got.Warnings, func(w Warning) bool { return w.Kind == NoRisk }); k < 0 || !strings.Contains(got.Warnings[k].Text, "MaxBytes") {
 		t.Errorf("the warnings are %v", got.Warnings)
 	}
-	// The memory of the search is free again before the nested estimate begins. An estimate is
-	// therefore possible with less memory than both need together.
+	// MaxBytes may be smaller than the memory of the search plus the nested estimate, because the
+	// estimate reuses the memory of the search.
 	tuner.MaxBytes = 2 * want.Config.Bytes()
 	if got, err = tuner.Tune(t.Context(), d); err != nil || got.Risk == nil {
 		t.Errorf("without an estimate for twice the memory of the search: %v", err)
@@ -96,8 +95,7 @@ func TestMaxBytesIsRefused(t *testing.T) {
 	}
 }
 
-// Tune holds at most the memory that it counts for the search. This includes the encoder of the
-// table.
+// A search allocates at most the memory that Config.Bytes returns.
 func TestBytesHeldByTune(t *testing.T) {
 	serial.Test(t)
 	var text strings.Builder
@@ -115,12 +113,12 @@ func TestBytesHeldByTune(t *testing.T) {
 	}
 	data := casetest.Must(table.ReadCSV(strings.NewReader(text.String()), "y"))(t)
 	heldByTune(t, data, Tuner{})
-	// Stored features, of which penalties keep the working sets small.
+	// The strong penalties keep the working sets small.
 	strong := []learn.Hyperparameter{{Name: "λ1", Lower: .2, Default: .3, Upper: .4}, {Name: "λ2", Lower: .1, Default: .2, Upper: .3}}
 	heldByTune(t, readLevels(t, levelsText(rng, 3000, 4, 300)), Tuner{Hyper: strong})
 }
 
-// heldByTune compares what a search holds with its count.
+// heldByTune checks that Config.Bytes is 1 to 2.5 times the memory that a search allocates.
 func heldByTune(t *testing.T, data *table.Table, tuner Tuner) {
 	t.Helper()
 	most, start := uint64(0), uint64(0)
@@ -140,8 +138,8 @@ func heldByTune(t *testing.T, data *table.Table, tuner Tuner) {
 	}
 }
 
-// At some point of the search, a working set may need more than MaxBytes. Tune then returns the
-// error. If it tried another point instead, the result would depend on the memory.
+// Tune returns an error if a working set exceeds MaxBytes, because the choice of another point
+// would depend on the memory.
 func TestWorkingSetsBeyondMaxBytes(t *testing.T) {
 	d := casetest.Regression(3, 30, 1500)
 	tuner := Tuner{OuterFolds: -1, MaxEvals: 9, Folds: 3}
@@ -159,8 +157,8 @@ func TestWorkingSetsBeyondMaxBytes(t *testing.T) {
 	}
 }
 
-// greedyLearner is an elastic net that needs too much memory for a given number of examples, at the
-// hyperparameters for which At returns true.
+// greedyLearner is an elastic net whose fits to the given number of examples return ErrTooLarge if
+// At returns true.
 type greedyLearner struct {
 	linear.ElasticNet
 	Examples int
@@ -182,9 +180,8 @@ func (l *greedyLearner) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// If the memory does not suffice for the model, Tune returns an error. If it does not suffice for a
-// model of the nested estimate, there is a warning. Tune does not use another point instead, and
-// does not treat the defaults as failed.
+// Tune returns an error if the final fit needs too much memory, but only a warning if a fit of the
+// nested estimate does.
 func TestTooLittleMemoryAfterTheSearch(t *testing.T) {
 	const lowest, usual = .02, .3 // of λ1, and its default
 	d := casetest.Regression(3, 40, 3)

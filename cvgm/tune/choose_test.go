@@ -19,8 +19,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// overfitted returns 30 rows of 20 features, with labels that do not depend on the features. A fit
-// follows the noise of the labels.
+// overfitted returns data without any relation between features and labels, and a Tuner with tiny
+// penalties.
 func overfitted() (Tuner, learn.Data) {
 	src := synth.NewStream(7, "overfitted")
 	d := learn.Data{X: mat.NewDense(30, 20, nil), Y: make([]float64, 30)}
@@ -33,9 +33,8 @@ func overfitted() (Tuner, learn.Data) {
 	return Tuner{Fixed: map[string]float64{"λ1": 1e-6, "λ2": 1e-6}, Repeats: 1}, d
 }
 
-// If the CV loss of a model is above the CV loss of a constant prediction, the constant prediction
-// replaces the model. The result then also has the winner of the search, and its first warning is
-// about this. With KeepWinner, the model is kept.
+// Tune replaces a model whose CV loss exceeds the loss of a constant prediction, unless KeepWinner
+// is set.
 func TestTuneTakesTheConstant(t *testing.T) {
 	tuner, d := overfitted()
 	for _, outer := range []int{0, -1} {
@@ -74,7 +73,7 @@ func TestTuneTakesTheConstant(t *testing.T) {
 	}
 }
 
-// If a table has no better model than a constant, its pipeline predicts the larger class.
+// If a constant prediction replaces the model of a table, the pipeline predicts the larger class.
 func TestTuneTakesTheConstantOfClasses(t *testing.T) {
 	src := synth.NewStream(5, "classes")
 	text := "x,level,kind\n"
@@ -108,8 +107,8 @@ func TestTuneTakesTheConstantOfDegreesOfFreedom(t *testing.T) {
 	}
 }
 
-// The choice of the model follows from the CV losses and from the intervals. If only the means
-// differ, there is only a warning.
+// Tune replaces the winner only if the CV loss or an interval shows it to be worse, and otherwise
+// returns a warning.
 func TestTuneChoice(t *testing.T) {
 	compare := func(name string, mean, reach float64) assess.Comparison {
 		return assess.Comparison{With: name, Percent: Estimate{Mean: mean, Low: mean - reach, High: mean + reach}}
@@ -147,8 +146,7 @@ func TestTuneChoice(t *testing.T) {
 	}
 }
 
-// If the defaults replace the winner, the CV loss is DefaultLoss. If the fit of the defaults fails,
-// the winner remains.
+// If the default hyperparameters replace the winner, Tuned.Loss is their CV loss.
 func TestTuneTakesTheDefault(t *testing.T) {
 	w := begun(t, Tuner{OuterFolds: -1}, houses(40))
 	tuned := casetest.Must(w.run())(t)

@@ -32,7 +32,7 @@ func TestTuneWarnsOfClassesByTheirNames(t *testing.T) {
 	}
 }
 
-// If a class has only one row, the error has the name of the class in the file.
+// The error for a class with a single row contains the name of the class in the file.
 func TestTuneTableNamesTheClassOfOneRow(t *testing.T) {
 	text := "x,sick\n1,no\n2,no\n3,no\n4,no\n5,no\n6,yes\n"
 	for _, class := range []string{"yes", "no"} {

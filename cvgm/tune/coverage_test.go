@@ -21,8 +21,7 @@ var (
 	coverageChosen = flag.Bool("chosen", false, "draw the sets of the simulation from the populations on which the rules were chosen, not from those that judge them")
 )
 
-// coverageResult holds the results of the simulation for one data set. Risks and widths are in
-// units of the constant prediction's risk on fresh rows.
+// coverageResult holds the results for one data set, in units of the constant prediction's risk.
 type coverageResult struct {
 	drawnSet
 	holds, plainHolds, allHold     bool    // the final model's risk, and both differences together
@@ -32,8 +31,8 @@ type coverageResult struct {
 	unwarned                       bool    // without a warning, a loss or an estimate is above the same number of the constant or of the default
 }
 
-// judgeCoverage tunes a model on the data of s. It then compares the nested estimate with the loss
-// on the fresh rows of s.
+// judgeCoverage tunes a model on the data of s and compares the nested estimate with the loss on
+// fresh rows.
 func judgeCoverage(t *testing.T, s drawnSet) (*coverageResult, error) {
 	s.tuner.KeepWinner = true
 	tuned, err := s.tuner.Tune(t.Context(), s.data)
@@ -87,8 +86,8 @@ func judgeCoverage(t *testing.T, s drawnSet) (*coverageResult, error) {
 	}, nil
 }
 
-// collectCoverage returns two things: a function that calls judgeCoverage for a data set, and the
-// list of the results. Several goroutines may call the function at the same time.
+// collectCoverage returns a function that runs judgeCoverage and appends its result to found.
+// Goroutines may share the function.
 func collectCoverage(t *testing.T) (judge func(drawnSet) error, found *[]*coverageResult) {
 	var mu sync.Mutex
 	found = new([]*coverageResult)
@@ -103,7 +102,7 @@ func collectCoverage(t *testing.T) (judge func(drawnSet) error, found *[]*covera
 	}, found
 }
 
-// shareOf counts a property among some sets.
+// shareOf counts the sets for which among is true, and how many of them have the property.
 func shareOf(all []*coverageResult, among, property func(*coverageResult) bool) (count, of int) {
 	for _, c := range all {
 		if among(c) {
@@ -115,9 +114,10 @@ func shareOf(all []*coverageResult, among, property func(*coverageResult) bool) 
 	return count, of
 }
 
-// The test uses sets of 500 rows or more on which the tuned model has a fifth less loss than the
-// constant, or still less, on fresh rows. On 90 % of these sets, the comparison decides that the
-// model is better. 480 sets (-coverage) take more than 90 minutes of processor time.
+// For models that reduce the constant prediction's loss by a fifth or more, the nested estimate
+// detects 90 % of the gains.
+//
+// With -coverage 480, the test takes more than 90 minutes of processor time.
 func TestGainsOfAFifthAreSeen(t *testing.T) {
 	casetest.Trial(t)
 	const fifth, least = .2, .9
@@ -135,10 +135,8 @@ func TestGainsOfAFifthAreSeen(t *testing.T) {
 	}
 }
 
-// onDrawnSets calls the function judge for data sets from populations. The function selection
-// selects the populations from checkedOn or chosenOn. The flag -coverage is the number of sets,
-// with 20,000 fresh rows each. Without the flag, each population has setsEach sets with freshRows
-// fresh rows, and all sets have the first learner.
+// onDrawnSets calls judge for data sets that are drawn from the selected populations. The flag
+// -coverage overrides the number of sets and of fresh rows.
 func onDrawnSets(t *testing.T, selection func([]population) []population, setsEach, freshRows int, judge func(s drawnSet) error) {
 	t.Helper()
 	from, sets := selection(checkedOn), *coverageSets
@@ -164,10 +162,10 @@ func onDrawnSets(t *testing.T, selection func([]population) []population, setsEa
 	}))
 }
 
-// No rule was chosen on these populations. The intervals contain the estimated quantities as often
-// as their level requires. Gains are detected, except if labels and features are independent. The
-// test also logs the coverage for each population and each learner. 480 sets take about 15 minutes
-// of processor time.
+// The intervals of the nested estimate contain the true risk as often as their level requires.
+//
+// The rules of the estimate were chosen on other populations. With -coverage 480, the test takes
+// about 15 minutes of processor time.
 func TestNestedEstimateCovers(t *testing.T) {
 	casetest.Trial(t)
 	judge, found := collectCoverage(t)

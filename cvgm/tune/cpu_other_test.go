@@ -9,6 +9,6 @@ import (
 
 var began = time.Now()
 
-// cpuSeconds returns the time since the start. On this system, package syscall cannot return the
-// processor time.
+// cpuSeconds returns the elapsed time, because package syscall has no processor time on this
+// system.
 func cpuSeconds(*testing.B) float64 { return time.Since(began).Seconds() }

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// In a large table, a descent ends as soon as slowEvals evaluations have lowered the loss too
-// little. In a smaller table, the descent continues. The pattern search evaluates no point twice.
+// For a large table, a descent ends after slowEvals evaluations without a sufficient decrease of
+// the loss.
 func TestLargeTableTakesFewerEvaluations(t *testing.T) {
 	serial.Test(t)
 	for _, n := range []int{largeTable/40 + 40, largeTable/40 - 40}[:casetest.Sets(2, 1)] {

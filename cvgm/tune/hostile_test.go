@@ -24,8 +24,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Examples of weight 0 do not affect folds, bounds, the CV loss and the risk. The results have the
-// same bits with these examples and without them.
+// Tune returns the same bits with and without examples of weight 0.
 func TestTuneWithoutWeight(t *testing.T) {
 	serial.Test(t)
 	for _, test := range []struct {
@@ -52,18 +51,17 @@ func TestTuneWithoutWeight(t *testing.T) {
 	}
 }
 
-// equalRisks reports whether the estimates of two risks are equal. It ignores the predictions,
-// because predictions of rows of weight 0 may differ.
+// equalRisks compares two estimates except for their predictions, which may differ for rows of
+// weight 0.
 func equalRisks(a, b *Risk) bool {
 	return a.Tuned == b.Tuned && a.Default == b.Default && a.Constant == b.Constant && a.Rival == b.Rival && slices.Equal(a.Comparisons, b.Comparisons)
 }
 
 // The interval of the risk does not depend on the unit of the labels, even if squares of losses
-// overflow or underflow in this unit.
+// overflow or underflow.
 func TestTuneRiskIsFreeOfUnits(t *testing.T) {
-	// riskTol is the largest accepted difference, in units of the constant prediction's risk.
-	// Because of rounding, searches end at points whose CV losses differ by up to 1e-4. The risks
-	// of these points differ more, because searches do not minimise the risk.
+	// riskTol is in units of the constant prediction's risk. It is large, because rounding moves
+	// the point at which a search ends.
 	const riskTol = 1e-2
 	d := houses(40)
 	want := mustTune(t, Tuner{OuterFolds: 3}, d).Risk
@@ -84,8 +82,7 @@ func TestTuneRiskIsFreeOfUnits(t *testing.T) {
 	}
 }
 
-// Tune finds the constant prediction with the lowest loss in two hard cases: the loss has kinks at
-// the points of the bisection, or its slope is 0 everywhere.
+// Tune finds the best constant prediction even if the loss has kinks or a slope of 0.
 func TestTuneConstantPrediction(t *testing.T) {
 	for _, test := range []struct {
 		loss cvgm.Loss
@@ -106,7 +103,7 @@ func TestTuneConstantPrediction(t *testing.T) {
 	}
 }
 
-// Splits that are not of the data are refused, not repaired.
+// Tune rejects splits with invalid or repeated rows.
 func TestTuneRefusesSplits(t *testing.T) {
 	d := houses(10)
 	whole := cvgm.Split{Train: []int{0, 1, 2, 3, 4}, Val: []int{5, 6, 7}}
@@ -122,9 +119,7 @@ func TestTuneRefusesSplits(t *testing.T) {
 	}
 }
 
-// Fixed may have a value for a name and a value for the same name with an index. The value for the
-// index is then used, in any order of the map. If all hyperparameters are fixed, each search has
-// one evaluation.
+// In Fixed, a value for an indexed name overrides the value for the name without an index.
 func TestTuneFixedByIndex(t *testing.T) {
 	for range 20 {
 		tuned := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": .1, "λ2": .2, "λ2[0]": .3}, Learner: &margin.LearnedLoss{}, Loss: cvgm.LogisticLoss{}, Repeats: 1, Hyper: []learn.Hyperparameter{
@@ -140,24 +135,24 @@ func TestTuneFixedByIndex(t *testing.T) {
 	}
 }
 
-// failing is an elastic net whose fits fail.
-type failing struct{ linear.ElasticNet }
+// failingLearner is an elastic net whose fits fail.
+type failingLearner struct{ linear.ElasticNet }
 
-func (*failing) New() learn.Learner { return &failing{} }
+func (*failingLearner) New() learn.Learner { return &failingLearner{} }
 
-func (*failing) Fit(theta, hyper []float64) error { return errors.New("no fit") }
+func (*failingLearner) Fit(theta, hyper []float64) error { return errors.New("no fit") }
 
-// A learner that fails at all looks gives its own error.
+// If every fit fails, Tune returns the learner's error.
 func TestTuneWithoutAnyFit(t *testing.T) {
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
-	tuned, err := Tuner{Learner: &failing{}, Hyper: hyper, Loss: cvgm.SquaredError{}}.Tune(t.Context(), houses(20))
+	tuned, err := Tuner{Learner: &failingLearner{}, Hyper: hyper, Loss: cvgm.SquaredError{}}.Tune(t.Context(), houses(20))
 	if tuned != nil || err == nil || !strings.Contains(err.Error(), "no fit") {
 		t.Errorf("%v, %v", tuned, err)
 	}
 }
 
-// The test multiplies features and labels by powers of 2. A search must then return the same
-// losses, bit for bit, after the losses are converted to the old units.
+// Tune returns the same CV loss, bit for bit, after features and labels are multiplied by powers of
+// 2.
 func TestTunePathIsFreeOfUnits(t *testing.T) {
 	for _, learner := range []learn.Learner{nil, &linear.Huber{Intercept: true}, &kernel.Ridge{Intercept: true}} {
 		d := houses(24)
@@ -198,8 +193,7 @@ func TestTunePathIsFreeOfUnits(t *testing.T) {
 	}
 }
 
-// Tuned.Loss has the same bits as the loss of a new CV, even if a warm start of the learner leads
-// to other rounding errors.
+// Tuned.Loss equals the loss of a new CV, bit for bit, although searches use warm starts.
 func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
 	for _, learner := range []learn.Learner{&linear.Logistic{Intercept: linear.UnpenalisedIntercept}, &linear.SparseLogistic{Intercept: true}, &margin.SVM{}, &kernel.SVM{Intercept: true}} {
 		for n := 20; n < 40; n += 3 {
@@ -212,8 +206,7 @@ func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
 	}
 }
 
-// Tune tries to set a penalty to 0. If the solution is then not unique, this does not count as a
-// failed fit.
+// Tune does not warn of a failed fit if the solution is not unique for a penalty of 0.
 func TestTuneTriesZerosWithoutWarning(t *testing.T) {
 	d := houses(40)
 	for i := range d.Y {
@@ -227,8 +220,8 @@ func TestTuneTriesZerosWithoutWarning(t *testing.T) {
 	}
 }
 
-// The best point of the design is at the bound at which a penalty removes all features. The search
-// then finds a narrow valley of a few features near the bound of the other penalty.
+// Tune finds a narrow valley of the CV loss near a bound, although the first points favour another
+// bound.
 func TestTuneFindsAValleyAtTheEdge(t *testing.T) {
 	const valley = .975 // of the constant prediction's CV loss; an exhaustive search finds .9718
 	tuned := mustTune(t, Tuner{OuterFolds: -1}, drawTrial(39, fullTrial, false).data)
@@ -237,8 +230,7 @@ func TestTuneFindsAValleyAtTheEdge(t *testing.T) {
 	}
 }
 
-// The CV loss of a kernel machine has many valleys. Tune ends in a valley that is as low as the
-// valley that an exhaustive search finds.
+// For a kernel machine, Tune ends at a CV loss as low as the lowest loss on a grid.
 func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 	serial.Test(t)
 	const grid = 12
@@ -259,27 +251,27 @@ func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 	}
 }
 
-// embedding is a learner that embeds another learner by value. Tune must not share the state of the
-// embedded learner.
-type embedding struct{ linear.ElasticNet }
+// embeddingLearner embeds an elastic net by value. A copy of it would therefore share state with
+// the original.
+type embeddingLearner struct{ linear.ElasticNet }
 
-func (*embedding) New() learn.Learner { return &embedding{} }
+func (*embeddingLearner) New() learn.Learner { return &embeddingLearner{} }
 
-// If Tuner.Learner has loaded data, the results have the same bits as with a new learner.
+// Tune returns the same bits for a learner that has loaded data as for a new learner.
 func TestTuneLoadedPrototype(t *testing.T) {
 	d := houses(30)
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
-	loaded := &embedding{}
+	loaded := &embeddingLearner{}
 	casetest.OK(t, loaded.Load(houses(50)))
 	casetest.OK(t, loaded.Fit(make([]float64, 7), []float64{1, 1}))
-	want := mustTune(t, Tuner{Learner: &embedding{}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: -1}, d)
+	want := mustTune(t, Tuner{Learner: &embeddingLearner{}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: -1}, d)
 	got := mustTune(t, Tuner{Learner: loaded, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: -1, Workers: 4}, d)
 	if got.Loss != want.Loss || !slices.Equal(got.Hyper, want.Hyper) || len(got.Path) != len(want.Path) {
 		t.Errorf("%v after %d evaluations, want %v after %d", got, len(got.Path), want, len(want.Path))
 	}
 }
 
-// pickyLearner is an elastic net whose fits fail if the first hyperparameter is above Most.
+// pickyLearner is an elastic net whose fits fail if the first hyperparameter exceeds Most.
 type pickyLearner struct {
 	linear.ElasticNet
 	Most float64
@@ -296,8 +288,7 @@ func (l *pickyLearner) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// If the defaults fail, any successful fit is an improvement. The nested estimate nevertheless
-// exists.
+// If the fit of the default hyperparameters fails, Tune still returns a nested estimate.
 func TestTuneFailingDefault(t *testing.T) {
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
 	tuned := mustTune(t, Tuner{Learner: &pickyLearner{Most: .1}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: 3}, houses(30))
@@ -310,7 +301,7 @@ func TestTuneFailingDefault(t *testing.T) {
 	}
 }
 
-// Features that do not vary cause the same warning as labels that do not vary.
+// Tune warns of features that do not vary.
 func TestTuneConstantFeatures(t *testing.T) {
 	d := houses(20)
 	for _, learner := range []learn.Learner{nil, &kernel.Ridge{Intercept: true}} {
@@ -331,8 +322,7 @@ func TestTuneConstantFeatures(t *testing.T) {
 	}
 }
 
-// If there are too many folds, the error names the field that requires them. If there are too few
-// groups for a nested estimate, the error names the field of the groups.
+// An error or warning about folds names the field of Tuner that causes it.
 func TestTuneNamesTheFieldOfFolds(t *testing.T) {
 	d, groups := houses(20), make([]int, 20)
 	for i := range groups {
@@ -352,7 +342,7 @@ func TestTuneNamesTheFieldOfFolds(t *testing.T) {
 	}
 }
 
-// In the bounds of every learner, an example of weight 2 counts as two examples.
+// For the bounds of hyperparameters, an example of weight 2 counts as two examples.
 func TestTuneBoundsCountWeights(t *testing.T) {
 	for _, learner := range []learn.Learner{nil, &linear.Huber{Intercept: true}, &kernel.Ridge{Intercept: true}} {
 		d := houses(24)
@@ -386,8 +376,7 @@ func TestTuneBoundsCountWeights(t *testing.T) {
 	}
 }
 
-// If splits are in the order of time, the outer folds are in this order, too. The search of an
-// outer fold uses no later examples.
+// If the splits are in the order of time, no search of an outer fold uses later examples.
 func TestTuneOuterFoldsInTheOrderOfTime(t *testing.T) {
 	for _, gap := range []int{0, 4} {
 		splits := casetest.Must(cvgm.TimeSplits(60, 5, gap))(t)
@@ -419,8 +408,7 @@ func TestTuneOuterFoldsInTheOrderOfTime(t *testing.T) {
 	}
 }
 
-// If the data are so large or so small that squares or bounds overflow or underflow, Tune returns
-// an error that names the data.
+// Tune returns an error that names the data if their squares overflow or underflow.
 func TestTuneRefusesFarUnits(t *testing.T) {
 	scaled := func(d learn.Data, x, y int) learn.Data {
 		d = learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
@@ -446,22 +434,21 @@ func TestTuneRefusesFarUnits(t *testing.T) {
 	}
 }
 
-// evals counts the evaluations of a loss.
-type evals struct {
+// countedLoss counts the evaluations of a loss.
+type countedLoss struct {
 	cvgm.LogisticLoss
 	count *atomic.Int64
 }
 
-func (l evals) Eval(p, y float64) (float64, float64) {
+func (l countedLoss) Eval(p, y float64) (float64, float64) {
 	l.count.Add(1)
 	return l.LogisticLoss.Eval(p, y)
 }
 
-// After the end of ctx, the remaining work grows with the number of examples no faster than the
-// work of one fit.
+// After ctx is cancelled, Tune evaluates the loss at most twice for each example.
 func TestTuneEndsSoonAfterCancel(t *testing.T) {
 	const n = 3000
-	d, loss := twoClasses(n, 2), evals{count: new(atomic.Int64)}
+	d, loss := twoClasses(n, 2), countedLoss{count: new(atomic.Int64)}
 	ctx, cancel := context.WithCancel(t.Context())
 	tuner := Tuner{Loss: loss, Progress: func(p Progress) {
 		if p.Evaluations == 3 {
@@ -478,8 +465,8 @@ func TestTuneEndsSoonAfterCancel(t *testing.T) {
 	}
 }
 
-// fragileLearner is an elastic net. If its first hyperparameter is above .1, a fit fails in two
-// cases: with more than Most examples, and without a warm start.
+// fragileLearner is an elastic net. For a first hyperparameter above .1, its fits fail without a
+// warm start or with more than Most examples.
 type fragileLearner struct {
 	linear.ElasticNet
 	Most int
@@ -504,15 +491,15 @@ func (l *fragileLearner) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// The fit to all data, or a fit without a warm start, may fail at the point with the lowest CV
-// loss. Tune then uses the point with the next higher CV loss. The same is true in the outer folds.
+// If the final fit fails at the point with the lowest CV loss, Tune uses the point with the next
+// higher loss.
 func TestTuneSettlesForTheNextPoint(t *testing.T) {
 	d := houses(40)
 	for i := range d.Y {
 		d.Y[i] = math.Sin(float64(i * i)) // noise: the lowest point has much of λ1
 	}
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .02, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
-	free := mustTune(t, Tuner{Learner: &embedding{}, Hyper: hyper, Loss: cvgm.SquaredError{}}, d)
+	free := mustTune(t, Tuner{Learner: &embeddingLearner{}, Hyper: hyper, Loss: cvgm.SquaredError{}}, d)
 	if free.Hyper[0] <= .1 {
 		t.Fatalf("the lowest point is %v", free.Hyper)
 	}
@@ -530,7 +517,7 @@ func TestTuneSettlesForTheNextPoint(t *testing.T) {
 	}
 }
 
-// Names of hyperparameters are read in letters, too.
+// Fixed accepts the names of Greek letters, as in lambda1.
 func TestTuneFixedInLetters(t *testing.T) {
 	d := houses(30)
 	want := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": 0}, OuterFolds: -1}, d)
@@ -550,7 +537,7 @@ func TestTuneFixedInLetters(t *testing.T) {
 	}
 }
 
-// A matrix that is neither dense nor sparse is copied, whatever its size is.
+// Tune copies a matrix that is neither dense nor sparse.
 func TestTuneOtherMatrix(t *testing.T) {
 	for _, size := range [][2]int{{3999, 2}, {4000, 2}, {50, 201}} {
 		t.Run(fmt.Sprint(size), func(t *testing.T) {
@@ -568,8 +555,8 @@ func TestTuneOtherMatrix(t *testing.T) {
 	}
 }
 
-// A feature that is constant up to rounding does not change the moments of the features, from which
-// the default of λ2 follows. This holds even if the learner reads the rows in place.
+// A feature that is constant up to rounding does not change the mean variance of the features,
+// which determines the default of λ2.
 func TestMomentsBesideConstantFeature(t *testing.T) {
 	for _, rows := range []int{3999, 4000} {
 		d := casetest.Regression(1, rows, 2)

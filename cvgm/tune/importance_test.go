@@ -15,8 +15,8 @@ import (
 	"cvgm/synth"
 )
 
-// importanceTable returns a table whose target depends on a number and on a category. The effect of
-// the category is twice as large.
+// importanceTable returns a table whose target depends on a number and, twice as strongly, on a
+// category.
 func importanceTable(t *testing.T, unit float64) *table.Table {
 	src := synth.NewStream(4, "importance")
 	var b strings.Builder
@@ -28,8 +28,8 @@ func importanceTable(t *testing.T, unit float64) *table.Table {
 	return casetest.Must(table.CSV{Target: "y"}.Read(strings.NewReader(b.String())))(t)
 }
 
-// If a feature of a linear model has the variance v and the weight w, an exchange of its values
-// increases the loss by 2w²v. The importances of the columns are near these numbers, in any unit.
+// In a linear model, permuting a feature with variance v and weight w increases the squared error
+// by 2w²v.
 func TestImportance(t *testing.T) {
 	var before []Importance
 	for _, unit := range []float64{1, 1e6} {
@@ -66,10 +66,8 @@ func TestImportance(t *testing.T) {
 	}
 }
 
-// The values of a group are exchanged together. A group of one column has the importance of this
-// column. If the target is a sum of independent parts, the importance of a group is the sum of the
-// importances of its parts. A column and its copy have a higher importance together than one of
-// them.
+// The importance of a group of columns with independent effects is the sum of the importances of
+// its columns.
 func TestImportanceOfGroups(t *testing.T) {
 	tuned := casetest.Must(Tuner{OuterFolds: -1}.TuneTable(t.Context(), importanceTable(t, 1)))(t)
 	single := map[string]Importance{}
