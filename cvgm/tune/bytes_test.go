@@ -72,8 +72,7 @@ func TestMaxBytesOfOuterFolds(t *testing.T) {
 	if k := slices.IndexFunc(got.Warnings, func(w Warning) bool { return w.Kind == NoRisk }); k < 0 || !strings.Contains(got.Warnings[k].Text, "MaxBytes") {
 		t.Errorf("the warnings are %v", got.Warnings)
 	}
-	// MaxBytes may be smaller than the memory of the search plus the nested estimate, because the
-	// estimate reuses the memory of the search.
+	// The nested estimate reuses the memory of the search, so MaxBytes need not cover both.
 	tuner.MaxBytes = 2 * want.Config.Bytes()
 	if got, err = tuner.Tune(t.Context(), d); err != nil || got.Risk == nil {
 		t.Errorf("without an estimate for twice the memory of the search: %v", err)
@@ -95,7 +94,7 @@ func TestMaxBytesIsRefused(t *testing.T) {
 	}
 }
 
-// A search allocates at most the memory that Config.Bytes returns.
+// A search uses at most the memory that Config.Bytes returns.
 func TestBytesHeldByTune(t *testing.T) {
 	serial.Test(t)
 	var text strings.Builder
@@ -118,7 +117,7 @@ func TestBytesHeldByTune(t *testing.T) {
 	heldByTune(t, readLevels(t, levelsText(rng, 3000, 4, 300)), Tuner{Hyper: strong})
 }
 
-// heldByTune checks that Config.Bytes is 1 to 2.5 times the memory that a search allocates.
+// heldByTune checks that Config.Bytes is 1 to 2.5 times the memory that a search uses.
 func heldByTune(t *testing.T, data *table.Table, tuner Tuner) {
 	t.Helper()
 	most, start := uint64(0), uint64(0)
@@ -157,8 +156,8 @@ func TestWorkingSetsBeyondMaxBytes(t *testing.T) {
 	}
 }
 
-// greedyLearner is an elastic net whose fits to the given number of examples return ErrTooLarge if
-// At returns true.
+// greedyLearner is an elastic net. For a given number of examples, Fit returns ErrTooLarge if
+// At(λ1) is true.
 type greedyLearner struct {
 	linear.ElasticNet
 	Examples int
@@ -180,8 +179,7 @@ func (l *greedyLearner) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// Tune returns an error if the final fit needs too much memory, but only a warning if a fit of the
-// nested estimate does.
+// Too little memory causes an error in the final fit, but only a warning in the nested estimate.
 func TestTooLittleMemoryAfterTheSearch(t *testing.T) {
 	const lowest, usual = .02, .3 // of λ1, and its default
 	d := casetest.Regression(3, 40, 3)

@@ -33,8 +33,8 @@ func overfitted() (Tuner, learn.Data) {
 	return Tuner{Fixed: map[string]float64{"λ1": 1e-6, "λ2": 1e-6}, Repeats: 1}, d
 }
 
-// Tune replaces a model whose CV loss exceeds the loss of a constant prediction, unless KeepWinner
-// is set.
+// Tune returns a constant prediction if the tuned model has a higher CV loss, unless KeepWinner is
+// set.
 func TestTuneTakesTheConstant(t *testing.T) {
 	tuner, d := overfitted()
 	for _, outer := range []int{0, -1} {
@@ -73,7 +73,8 @@ func TestTuneTakesTheConstant(t *testing.T) {
 	}
 }
 
-// If a constant prediction replaces the model of a table, the pipeline predicts the larger class.
+// If Tune chooses a constant prediction for a table of classes, the pipeline predicts the larger
+// class.
 func TestTuneTakesTheConstantOfClasses(t *testing.T) {
 	src := synth.NewStream(5, "classes")
 	text := "x,level,kind\n"
@@ -107,8 +108,7 @@ func TestTuneTakesTheConstantOfDegreesOfFreedom(t *testing.T) {
 	}
 }
 
-// Tune replaces the winner only if the CV loss or an interval shows it to be worse, and otherwise
-// returns a warning.
+// Tune replaces the tuned model only if a CV loss or an interval shows the model to be worse.
 func TestTuneChoice(t *testing.T) {
 	compare := func(name string, mean, reach float64) assess.Comparison {
 		return assess.Comparison{With: name, Percent: Estimate{Mean: mean, Low: mean - reach, High: mean + reach}}
@@ -148,7 +148,7 @@ func TestTuneChoice(t *testing.T) {
 
 // If the default hyperparameters replace the winner, Tuned.Loss is their CV loss.
 func TestTuneTakesTheDefault(t *testing.T) {
-	w := begun(t, Tuner{OuterFolds: -1}, houses(40))
+	w := beginTuning(t, Tuner{OuterFolds: -1}, houseData(40))
 	tuned := casetest.Must(w.run())(t)
 	worse := assess.Comparison{With: defaultName, Percent: Estimate{Mean: 3, Low: 1, High: 5}}
 	tuned.Risk = &Risk{Comparisons: []assess.Comparison{worse}}
@@ -159,7 +159,7 @@ func TestTuneTakesTheDefault(t *testing.T) {
 	if tuned.Winner.Loss >= tuned.Loss || tuned.Winner.Model == tuned.Model || slices.Equal(tuned.Winner.Hyper, tuned.Hyper) {
 		t.Errorf("winner %+v", tuned.Winner)
 	}
-	w = begun(t, Tuner{OuterFolds: -1}, houses(40))
+	w = beginTuning(t, Tuner{OuterFolds: -1}, houseData(40))
 	tuned = casetest.Must(w.run())(t)
 	tuned.Risk, tuned.DefaultHyper = &Risk{Comparisons: []assess.Comparison{worse}}, []float64{-1, -1}
 	casetest.OK(t, w.chooseModel())

@@ -86,7 +86,7 @@ func judgeCoverage(t *testing.T, s drawnSet) (*coverageResult, error) {
 	}, nil
 }
 
-// collectCoverage returns a function that runs judgeCoverage and appends its result to found.
+// collectCoverage returns a function that calls judgeCoverage, and the list of its results.
 // Goroutines may share the function.
 func collectCoverage(t *testing.T) (judge func(drawnSet) error, found *[]*coverageResult) {
 	var mu sync.Mutex
@@ -102,7 +102,7 @@ func collectCoverage(t *testing.T) (judge func(drawnSet) error, found *[]*covera
 	}, found
 }
 
-// shareOf counts the sets for which among is true, and how many of them have the property.
+// shareOf counts the sets that satisfy among, and the sets that also satisfy property.
 func shareOf(all []*coverageResult, among, property func(*coverageResult) bool) (count, of int) {
 	for _, c := range all {
 		if among(c) {
@@ -114,8 +114,7 @@ func shareOf(all []*coverageResult, among, property func(*coverageResult) bool) 
 	return count, of
 }
 
-// For models that reduce the constant prediction's loss by a fifth or more, the nested estimate
-// detects 90 % of the gains.
+// The nested estimate detects 90 % of the gains of a fifth or more over a constant prediction.
 //
 // With -coverage 480, the test takes more than 90 minutes of processor time.
 func TestGainsOfAFifthAreSeen(t *testing.T) {
@@ -135,8 +134,8 @@ func TestGainsOfAFifthAreSeen(t *testing.T) {
 	}
 }
 
-// onDrawnSets calls judge for data sets that are drawn from the selected populations. The flag
-// -coverage overrides the number of sets and of fresh rows.
+// onDrawnSets calls judge for data sets from the selected populations. The flag -coverage overrides
+// setsEach and freshRows.
 func onDrawnSets(t *testing.T, selection func([]population) []population, setsEach, freshRows int, judge func(s drawnSet) error) {
 	t.Helper()
 	from, sets := selection(checkedOn), *coverageSets

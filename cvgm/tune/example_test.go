@@ -15,8 +15,8 @@ import (
 	"cvgm/synth"
 )
 
-// One call chooses both penalties of an elastic net for a table of houses. It also estimates the
-// risk of this procedure.
+// TuneTable chooses both penalties of an elastic net for a table of house prices, and estimates the
+// risk of the model.
 func ExampleTuner_TuneTable() {
 	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
 	if err != nil {
@@ -38,8 +38,7 @@ func ExampleTuner_TuneTable() {
 	// 297 <nil>
 }
 
-// The example makes prediction intervals for a table of houses. The intervals are a part of the
-// pipeline's JSON.
+// A tuned pipeline predicts an interval for the price of a house, also after conversion to JSON.
 func ExampleTuner_intervals() {
 	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
 	if err != nil {
@@ -71,8 +70,7 @@ func ExampleTuner_intervals() {
 	// cvgm: level is 0.99, above 0.988, the highest level of intervals from 80 independent rows or groups (outside its domain): use a lower level, or more rows or groups
 }
 
-// The example orders the columns of a file by importance. The importance of a column is the
-// increase of the out-of-fold loss after the column's values were exchanged between rows.
+// Importance sorts the columns by the increase of the loss after a permutation of their values.
 func ExampleTuned_Importance() {
 	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
 	if err != nil {
@@ -95,8 +93,7 @@ func ExampleTuned_Importance() {
 	// distance 6 %
 }
 
-// The example has two groups of columns: the size of a house, and all other columns. The values of
-// a group are taken from another row together.
+// Importance permutes the columns of a group together, here the columns for the size of a house.
 func ExampleTuned_Importance_groups() {
 	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv")
 	if err != nil {
@@ -120,8 +117,7 @@ func ExampleTuned_Importance_groups() {
 	// age, distance, heating 16 %
 }
 
-// The example is a kernel ridge regression with a width for each feature. Features without effect
-// are removed from the model.
+// Kernel ridge regression with a width for each feature leaves out features without effect.
 func ExampleTuned_Widths() {
 	text := "catch,depth,swell,moon,depart\n"
 	source := synth.NewStream(1, "catch")
@@ -170,8 +166,7 @@ func ExampleTuner() {
 	// Output: [λ1 λ2] 0 true true true <nil>
 }
 
-// The example has three classes. One model predicts the probabilities of all classes, and outer
-// folds judge it. The pipeline predicts from rows of text.
+// The pipeline of TuneClasses predicts one of three classes for a record.
 func ExampleTuner_TuneClasses() {
 	text := "petal,sepal,kind\n"
 	for i := range 45 {

@@ -30,7 +30,7 @@ func TestTuneWithoutWeight(t *testing.T) {
 	for _, test := range []struct {
 		learner learn.Learner
 		data    learn.Data
-	}{{nil, houses(40)}, {nil, twoClasses(40, 3)}, {&kernel.SVM{Intercept: true}, twoClasses(30, 2)}} {
+	}{{nil, houseData(40)}, {nil, twoClasses(40, 3)}, {&kernel.SVM{Intercept: true}, twoClasses(30, 2)}} {
 		n, columns := test.data.X.Dims()
 		for range n {
 			test.data.Weights = append(test.data.Weights, 1)
@@ -63,7 +63,7 @@ func TestTuneRiskIsFreeOfUnits(t *testing.T) {
 	// riskTol is in units of the constant prediction's risk. It is large, because rounding moves
 	// the point at which a search ends.
 	const riskTol = 1e-2
-	d := houses(40)
+	d := houseData(40)
 	want := mustTune(t, Tuner{OuterFolds: 3}, d).Risk
 	for _, exponent := range []int{-450, -330, 330, 450} {
 		other := learn.Data{X: d.X, Y: slices.Clone(d.Y)}
@@ -105,7 +105,7 @@ func TestTuneConstantPrediction(t *testing.T) {
 
 // Tune rejects splits with invalid or repeated rows.
 func TestTuneRefusesSplits(t *testing.T) {
-	d := houses(10)
+	d := houseData(10)
 	whole := cvgm.Split{Train: []int{0, 1, 2, 3, 4}, Val: []int{5, 6, 7}}
 	for name, s := range map[string]cvgm.Split{
 		"index 10": {Train: []int{0, 1, 2, 3}, Val: []int{4, 10}}, "index -1": {Train: []int{-1, 1, 2, 3}, Val: []int{4, 5}},
@@ -129,7 +129,7 @@ func TestTuneFixedByIndex(t *testing.T) {
 			t.Fatalf("%v after %d evaluations, want %v after 6", tuned.Hyper, tuned.Evaluations, want)
 		}
 	}
-	_, err := Tuner{Fixed: map[string]float64{"b": 1, "a": 1, "c": 1}}.Tune(t.Context(), houses(20))
+	_, err := Tuner{Fixed: map[string]float64{"b": 1, "a": 1, "c": 1}}.Tune(t.Context(), houseData(20))
 	if err == nil || !strings.Contains(err.Error(), `names "a"`) {
 		t.Error(fmt.Errorf("the first name in order is refused: %w", err))
 	}
@@ -145,7 +145,7 @@ func (*failingLearner) Fit(theta, hyper []float64) error { return errors.New("no
 // If every fit fails, Tune returns the learner's error.
 func TestTuneWithoutAnyFit(t *testing.T) {
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
-	tuned, err := Tuner{Learner: &failingLearner{}, Hyper: hyper, Loss: cvgm.SquaredError{}}.Tune(t.Context(), houses(20))
+	tuned, err := Tuner{Learner: &failingLearner{}, Hyper: hyper, Loss: cvgm.SquaredError{}}.Tune(t.Context(), houseData(20))
 	if tuned != nil || err == nil || !strings.Contains(err.Error(), "no fit") {
 		t.Errorf("%v, %v", tuned, err)
 	}
@@ -155,7 +155,7 @@ func TestTuneWithoutAnyFit(t *testing.T) {
 // 2.
 func TestTunePathIsFreeOfUnits(t *testing.T) {
 	for _, learner := range []learn.Learner{nil, &linear.Huber{Intercept: true}, &kernel.Ridge{Intercept: true}} {
-		d := houses(24)
+		d := houseData(24)
 		want := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, d)
 		for _, exponent := range []int{-400, 20, 400} {
 			other := learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
@@ -173,7 +173,7 @@ func TestTunePathIsFreeOfUnits(t *testing.T) {
 			}
 		}
 	}
-	d := houses(24)
+	d := houseData(24)
 	want := mustTune(t, Tuner{}, d)
 	for _, exponent := range []int{-900, 900} { // squares of the column over- and underflow
 		other := learn.Data{X: mat.DenseCopyOf(d.X), Y: d.Y}
@@ -184,7 +184,7 @@ func TestTunePathIsFreeOfUnits(t *testing.T) {
 			t.Errorf("a column times 2^%d: CV loss %v, want %v", exponent, got.Loss, want.Loss)
 		}
 	}
-	flat := houses(20)
+	flat := houseData(20)
 	for i := range flat.Y {
 		flat.Y[i] = math.Ldexp(1, 400)
 	}
@@ -208,7 +208,7 @@ func TestTunedLossHasTheBitsOfANewCV(t *testing.T) {
 
 // Tune does not warn of a failed fit if the solution is not unique for a penalty of 0.
 func TestTuneTriesZerosWithoutWarning(t *testing.T) {
-	d := houses(40)
+	d := houseData(40)
 	for i := range d.Y {
 		d.Dense().Set(i, 1, 100*d.X.At(i, 0)-d.X.At(i, 2))
 		d.Y[i] = 5 - 2*d.X.At(i, 4)
@@ -251,18 +251,17 @@ func TestTuneFindsTheValleyOfAKernelMachine(t *testing.T) {
 	}
 }
 
-// embeddingLearner embeds an elastic net by value. A copy of it would therefore share state with
-// the original.
+// embeddingLearner embeds an elastic net, so a shallow copy would share state with the original.
 type embeddingLearner struct{ linear.ElasticNet }
 
 func (*embeddingLearner) New() learn.Learner { return &embeddingLearner{} }
 
 // Tune returns the same bits for a learner that has loaded data as for a new learner.
 func TestTuneLoadedPrototype(t *testing.T) {
-	d := houses(30)
+	d := houseData(30)
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
 	loaded := &embeddingLearner{}
-	casetest.OK(t, loaded.Load(houses(50)))
+	casetest.OK(t, loaded.Load(houseData(50)))
 	casetest.OK(t, loaded.Fit(make([]float64, 7), []float64{1, 1}))
 	want := mustTune(t, Tuner{Learner: &embeddingLearner{}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: -1}, d)
 	got := mustTune(t, Tuner{Learner: loaded, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: -1, Workers: 4}, d)
@@ -291,7 +290,7 @@ func (l *pickyLearner) Fit(theta, hyper []float64) error {
 // If the fit of the default hyperparameters fails, Tune still returns a nested estimate.
 func TestTuneFailingDefault(t *testing.T) {
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
-	tuned := mustTune(t, Tuner{Learner: &pickyLearner{Most: .1}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: 3}, houses(30))
+	tuned := mustTune(t, Tuner{Learner: &pickyLearner{Most: .1}, Hyper: hyper, Loss: cvgm.SquaredError{}, OuterFolds: 3}, houseData(30))
 	if slices.Contains(tuned.kinds(), NoImprovement) || !slices.Contains(tuned.kinds(), FailedFits) || !math.IsInf(tuned.DefaultLoss, 1) {
 		t.Errorf("default %v, warnings %v", tuned.DefaultLoss, tuned.Warnings)
 	}
@@ -303,7 +302,7 @@ func TestTuneFailingDefault(t *testing.T) {
 
 // Tune warns of features that do not vary.
 func TestTuneConstantFeatures(t *testing.T) {
-	d := houses(20)
+	d := houseData(20)
 	for _, learner := range []learn.Learner{nil, &kernel.Ridge{Intercept: true}} {
 		if kinds := mustTune(t, Tuner{Learner: learner, OuterFolds: -1}, d).kinds(); slices.Contains(kinds, NoInformation) {
 			t.Errorf("%T: kinds %v for features that vary", learner, kinds)
@@ -324,7 +323,7 @@ func TestTuneConstantFeatures(t *testing.T) {
 
 // An error or warning about folds names the field of Tuner that causes it.
 func TestTuneNamesTheFieldOfFolds(t *testing.T) {
-	d, groups := houses(20), make([]int, 20)
+	d, groups := houseData(20), make([]int, 20)
 	for i := range groups {
 		groups[i] = i % 4
 	}
@@ -345,7 +344,7 @@ func TestTuneNamesTheFieldOfFolds(t *testing.T) {
 // For the bounds of hyperparameters, an example of weight 2 counts as two examples.
 func TestTuneBoundsCountWeights(t *testing.T) {
 	for _, learner := range []learn.Learner{nil, &linear.Huber{Intercept: true}, &kernel.Ridge{Intercept: true}} {
-		d := houses(24)
+		d := houseData(24)
 		d.Weights = slices.Repeat([]float64{1}, 24)
 		twice := learn.Data{X: mat.NewDense(32, 7, nil), Y: slices.Concat(d.Y, d.Y[:8])}
 		for i := range 32 {
@@ -380,7 +379,7 @@ func TestTuneBoundsCountWeights(t *testing.T) {
 func TestTuneOuterFoldsInTheOrderOfTime(t *testing.T) {
 	for _, gap := range []int{0, 4} {
 		splits := casetest.Must(cvgm.TimeSplits(60, 5, gap))(t)
-		d := houses(60)
+		d := houseData(60)
 		for want, tuner := range map[int]Tuner{4: {Splits: splits}, 2: {Splits: splits, OuterFolds: 2}} {
 			if tuned := mustTune(t, tuner, d); tuned.Risk == nil || tuned.Risk.Folds != want {
 				t.Fatalf("gap %d: risk %v of %d folds; %v", gap, tuned.Risk, want, tuned.Warnings)
@@ -427,7 +426,7 @@ func TestTuneRefusesFarUnits(t *testing.T) {
 			}
 		}
 		for _, learner := range []learn.Learner{nil, &kernel.Ridge{Intercept: true}} {
-			if _, err := (Tuner{Learner: learner}).Tune(t.Context(), scaled(houses(30), 0, exponent)); err == nil || !strings.Contains(err.Error(), "scale") {
+			if _, err := (Tuner{Learner: learner}).Tune(t.Context(), scaled(houseData(30), 0, exponent)); err == nil || !strings.Contains(err.Error(), "scale") {
 				t.Errorf("%T, labels times 2^%d: %v", learner, exponent, err)
 			}
 		}
@@ -494,7 +493,7 @@ func (l *fragileLearner) Fit(theta, hyper []float64) error {
 // If the final fit fails at the point with the lowest CV loss, Tune uses the point with the next
 // higher loss.
 func TestTuneSettlesForTheNextPoint(t *testing.T) {
-	d := houses(40)
+	d := houseData(40)
 	for i := range d.Y {
 		d.Y[i] = math.Sin(float64(i * i)) // noise: the lowest point has much of λ1
 	}
@@ -519,7 +518,7 @@ func TestTuneSettlesForTheNextPoint(t *testing.T) {
 
 // Fixed accepts the names of Greek letters, as in lambda1.
 func TestTuneFixedInLetters(t *testing.T) {
-	d := houses(30)
+	d := houseData(30)
 	want := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": 0}, OuterFolds: -1}, d)
 	got := mustTune(t, Tuner{Fixed: map[string]float64{"lambda1": 0}, OuterFolds: -1}, d)
 	if got.Loss != want.Loss || got.Hyper[0] != 0 {

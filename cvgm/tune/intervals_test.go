@@ -33,7 +33,7 @@ func intervalsOn(some []population) []population {
 	return append(numbers, population{"growing noise", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
 		theta, noise := normals(src, n), .2+.4*src.Float64()
 		return func() ([]float64, float64) {
-			x := correlated(src, n, .4)
+			x := correlatedNormals(src, n, .4)
 			f := dot(theta, x) / math.Sqrt(float64(n))
 			return x, 2*f + noise*math.Exp(f)*src.NormFloat64()
 		}
@@ -98,8 +98,8 @@ func judgeIntervals(t *testing.T, s drawnSet) (one intervalSet, err error) {
 // Intervals of the level .9 contain 88 to 94 % of new labels, even if the noise grows with the
 // prediction.
 //
-// As a control, intervals of equal width for all predictions do not reach this coverage. The method
-// was chosen on other populations.
+// As a control, intervals of equal width contain fewer labels if the noise grows. The method was
+// chosen on other populations.
 //
 // With -coverage 480, the test takes about 10 minutes of processor time.
 func TestIntervalsCover(t *testing.T) {
@@ -259,7 +259,7 @@ func TestIntervalsOfWeights(t *testing.T) {
 		if !slices.Equal(scores, p.Folds[j].Scores) {
 			t.Errorf("fold %d: scores %v, want %v", j, p.Folds[j].Scores, scores)
 		}
-		// The model of a fold predicts the rows of the fold as in the nested estimate.
+		// Each fold's model reproduces the out-of-fold predictions of the nested estimate.
 		all := make([]float64, 40)
 		casetest.OK(t, p.Folds[j].Model.Predict(all, d.X))
 		for _, i := range outer.Val {

@@ -21,8 +21,8 @@ import (
 // The constant informative is the number of features of largeData that affect the labels.
 const informative = 50
 
-// largeData draws data like make_regression of scikit-learn with noise 10. The labels are divided
-// by their standard deviation. For classes, the labels are the signs of these numbers.
+// largeData draws data like make_regression of scikit-learn and divides the labels by their
+// standard deviation. If classes is true, the labels are signs.
 func largeData(rows, n int, classes bool) learn.Data {
 	src := synth.NewStream(1, "large")
 	weights := make([]float64, n)
@@ -54,9 +54,7 @@ func largeData(rows, n int, classes bool) learn.Data {
 // levelsOfTruth is the number of levels of oneHot that affect the labels.
 const levelsOfTruth = 50
 
-// oneHot draws categorical columns, each with the given number of levels, and labels. The columns
-// are a sparse matrix with one stored entry for each column in each row. For the same arguments,
-// the data are always the same.
+// oneHot draws categorical columns as a sparse matrix of zeros and ones, and labels.
 func oneHot(rows, columns, levels int) learn.Data {
 	src := synth.NewStream(1, "one-hot")
 	x, effect := sample.NewStored(columns*levels), make([]float64, columns*levels)
@@ -76,7 +74,7 @@ func oneHot(rows, columns, levels int) learn.Data {
 	return d
 }
 
-// oneHotClasses is oneHot with the signs of the labels as classes.
+// oneHotClasses returns the data of oneHot, whose labels are replaced by their signs.
 func oneHotClasses(rows, columns, levels int) learn.Data {
 	d := oneHot(rows, columns, levels)
 	for i, y := range d.Y {
@@ -85,8 +83,8 @@ func oneHotClasses(rows, columns, levels int) learn.Data {
 	return d
 }
 
-// zeroPenalty returns the smallest λ1 at which all coefficients are 0: of an elastic net, or of a
-// sparse logistic regression if classes is true.
+// zeroPenalty returns the smallest λ1 for which all coefficients of an elastic net or a sparse
+// logistic regression are 0.
 func zeroPenalty(d learn.Data, classes bool) (most float64) {
 	rows, n := d.X.Dims()
 	for j := range n {
@@ -102,12 +100,12 @@ func zeroPenalty(d learn.Data, classes bool) (most float64) {
 	return most
 }
 
-// A fit is verified if the residual of its optimality conditions, computed from the data, is at
-// most verifiedResidual. Rounding leaves about 1e-14, and conjugate gradients leave 1e-12.
+// verifiedResidual is the largest residual of the optimality conditions of a verified fit.
+// Conjugate gradients leave a residual of 1e-12.
 const verifiedResidual = 1e-11
 
-// reportVerified reports how many of the fits at the last point are verified, and the largest
-// residual divided by 2⁻⁵². The argument splits is the number of all fits.
+// reportVerified reports the number of verified fits and the largest residual in units of the
+// machine precision.
 func reportVerified(b *testing.B, splits int, residual float64, err error) {
 	b.Helper()
 	if err != nil {
@@ -121,9 +119,9 @@ func reportVerified(b *testing.B, splits int, residual float64, err error) {
 	b.ReportMetric(residual/0x1p-52, "residual/eps")
 }
 
-// measure runs f in the benchmark's loop. It reports the least processor time of f, and the largest
-// memory of the process, including the data.
-func measure(b *testing.B, f func() error) {
+// reportCosts runs f in the benchmark's loop and reports its least processor time and the largest
+// memory of the process.
+func reportCosts(b *testing.B, f func() error) {
 	b.Helper()
 	resetPeak(b)
 	least := math.Inf(1)
@@ -138,8 +136,7 @@ func measure(b *testing.B, f func() error) {
 	b.ReportMetric(peakBytes(b)/1e6, "peak-MB")
 }
 
-// BenchmarkLargeCV makes the CV of a large table, and evaluates its loss and gradient. There are 5
-// folds, the features are standardised, and there is one goroutine.
+// BenchmarkLargeCV measures one evaluation of the CV loss and its gradient for large tables.
 func BenchmarkLargeCV(b *testing.B) {
 	elasticNet := func() learn.Learner { return new(linear.ElasticNet) }
 	logistic := func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }
@@ -183,7 +180,7 @@ func BenchmarkLargeCV(b *testing.B) {
 			splits, err := cvgm.KFold(synth.NewStream(1, "folds"), c.rows, 5)
 			grad := make([]float64, len(c.hyper))
 			var cv *cvgm.CV
-			measure(b, func() error {
+			reportCosts(b, func() error {
 				if err != nil {
 					return err
 				}
@@ -198,7 +195,7 @@ func BenchmarkLargeCV(b *testing.B) {
 	}
 }
 
-// BenchmarkStoredCV is BenchmarkLargeCV for classes on a sparse matrix.
+// BenchmarkStoredCV measures one evaluation of the CV loss and its gradient for a sparse matrix.
 func BenchmarkStoredCV(b *testing.B) {
 	d := oneHotClasses(50_000, 10, 2000)
 	for _, c := range []struct {
@@ -213,7 +210,7 @@ func BenchmarkStoredCV(b *testing.B) {
 			splits, err := cvgm.KFold(synth.NewStream(1, "folds"), len(d.Y), 5)
 			grad := make([]float64, len(c.hyper))
 			var cv *cvgm.CV
-			measure(b, func() error {
+			reportCosts(b, func() error {
 				if err != nil {
 					return err
 				}
@@ -228,16 +225,15 @@ func BenchmarkStoredCV(b *testing.B) {
 	}
 }
 
-// BenchmarkLargeTune tunes elastic nets with more features than examples, a large logistic
-// regression, and models of sparse data. It uses one goroutine. It measures the search alone. For
-// elastic nets it also measures the nested estimate.
+// BenchmarkLargeTune measures searches on large data and, for some elastic nets, also the nested
+// estimate.
 func BenchmarkLargeTune(b *testing.B) {
 	tuner := tune.Tuner{Workers: 1}
 	run := func(name string, d learn.Data, outer int) {
 		b.Run(name, func(b *testing.B) {
 			tuner.OuterFolds = outer
 			var tuned *tune.Tuned
-			measure(b, func() (err error) {
+			reportCosts(b, func() (err error) {
 				tuned, err = tuner.Tune(b.Context(), d)
 				return err
 			})
@@ -260,8 +256,7 @@ func BenchmarkLargeTune(b *testing.B) {
 	run("sparse logistic, one-hot 10 000 × 4 000, search", oneHotClasses(10_000, 10, 400), -1)
 }
 
-// BenchmarkLargeTable reads a CSV file with many more columns than rows, and tunes an elastic net
-// for it. It uses one goroutine, and runs the search alone.
+// BenchmarkLargeTable measures reading and tuning of a CSV file with many more columns than rows.
 func BenchmarkLargeTable(b *testing.B) {
 	const rows, n = 12, 100_000
 	b.Run(fmt.Sprintf("elastic net %d × %d, file and search", rows, n), func(b *testing.B) {
@@ -270,7 +265,7 @@ func BenchmarkLargeTable(b *testing.B) {
 			b.Fatal(err)
 		}
 		var tuned *tune.Tuned
-		measure(b, func() error {
+		reportCosts(b, func() error {
 			data, err := table.CSV{Target: "y"}.ReadFile(path)
 			if err == nil {
 				tuned, err = tune.Tuner{Workers: 1, OuterFolds: -1}.TuneTable(b.Context(), data)
@@ -281,7 +276,7 @@ func BenchmarkLargeTable(b *testing.B) {
 	})
 }
 
-// csvText returns the data as the text of a CSV file. The column y holds the labels.
+// csvText returns the data as a CSV file whose column y holds the labels.
 func csvText(d learn.Data) []byte {
 	_, n := d.X.Dims()
 	text := []byte("y")

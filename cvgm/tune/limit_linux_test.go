@@ -24,9 +24,10 @@ import (
 // limitVariable holds the MaxBytes of a process that TestWithinALimit starts.
 const limitVariable = "CVGM_TEST_MAXBYTES"
 
-// TestWithinALimit starts itself in a process that may use 4 GB of addresses. If a table or a
-// learner needs more memory, there is an error, and otherwise a model. Without MaxBytes, Go would
-// end the process.
+// TestWithinALimit tests that Tune returns an error if memory does not suffice in a process of at
+// most 4 GB of addresses.
+//
+// As a control, a process without MaxBytes runs out of memory.
 func TestWithinALimit(t *testing.T) {
 	if most := os.Getenv(limitVariable); most != "" {
 		var bytes int64
@@ -47,7 +48,7 @@ func TestWithinALimit(t *testing.T) {
 	}
 }
 
-// withinALimit is TestWithinALimit in the limited process.
+// withinALimit runs TestWithinALimit inside the limited process.
 func withinALimit(t *testing.T, most int64) {
 	path := filepath.Join(t.TempDir(), "wide.csv")
 	casetest.OK(t, os.WriteFile(path, []byte(wideText(12, 20_000)), 0o600))
@@ -81,14 +82,11 @@ func withinALimit(t *testing.T, most int64) {
 // wideVariable is set in the process that TestWideWithinALimit starts.
 const wideVariable = "CVGM_TEST_WIDE"
 
-// widePeakBytes is the largest accepted memory of the process of TestWideWithinALimit. The process
-// needs 300 to 380 MB, depending on the times of garbage collections. With an unnecessary vector of
-// all features in each split, or with lists that grow entry by entry, it would exceed this bound.
+// widePeakBytes is the largest accepted memory of the process, which needs 300 to 380 MB. A
+// needless vector of all features in each split would exceed it.
 const widePeakBytes = 430e6
 
-// TestWideWithinALimit tunes a table of 12 rows and 100,000 columns, in a process that may use 4 GB
-// of addresses. It checks the largest memory that the process had at any time. If λ1 is 0 at a
-// point of the search, all features are in the model there.
+// TestWideWithinALimit tests that Tune needs at most widePeakBytes of memory for 100,000 columns.
 func TestWideWithinALimit(t *testing.T) {
 	if path := os.Getenv(wideVariable); path != "" {
 		data := casetest.Must(table.CSV{Target: "y"}.ReadFile(path))(t)
@@ -111,13 +109,13 @@ func TestWideWithinALimit(t *testing.T) {
 	}
 }
 
-// levelsVariable is the name of an environment variable. It holds the path of the table for a
-// process that TestLevelsWithinALimit starts.
+// levelsVariable is the environment variable that holds the path of a table for
+// TestLevelsWithinALimit.
 const levelsVariable = "CVGM_TEST_LEVELS"
 
-// TestLevelsWithinALimit tunes a table of 6 columns with 1500 levels each. Each copy of its 9000
-// features for 20 000 rows would take 1.4 GB. The process may use 2 GB of addresses, and Go itself
-// takes 1.3 GB of them. With a smaller MaxBytes, or with dense rows, there is an error.
+// TestLevelsWithinALimit tests that Tune needs no dense copy of a column with many levels.
+//
+// The process may use 2 GB of addresses, and a dense copy would take 1.4 GB.
 func TestLevelsWithinALimit(t *testing.T) {
 	if os.Getenv(levelsVariable) != "" {
 		levelsWithinALimit(t)
@@ -135,7 +133,7 @@ func TestLevelsWithinALimit(t *testing.T) {
 	}
 }
 
-// levelsWithinALimit is TestLevelsWithinALimit in the limited process.
+// levelsWithinALimit runs TestLevelsWithinALimit inside the limited process.
 func levelsWithinALimit(t *testing.T) {
 	text := string(casetest.Must(os.ReadFile(os.Getenv(levelsVariable)))(t))
 	data := readLevels(t, text)

@@ -30,8 +30,8 @@ var searchedLearners = map[bool][]namedLearner{
 	true:  {{"logistic", &linear.Logistic{Intercept: linear.UnpenalisedIntercept}}, {"sparse logistic", &linear.SparseLogistic{Intercept: true}}, {"linear SVM", &margin.SVM{}}, {"kernel SVM", &kernel.SVM{Intercept: true}}},
 }
 
-// knownLowest returns the lowest known CV loss. It evaluates many points that fill the box evenly,
-// and searches from the best of them.
+// knownLowest evaluates many points, starts searches from the best points, and returns the lowest
+// CV loss.
 func (s drawnSet) knownLowest(t *testing.T, splits []cvgm.Split, points, starts int) (float64, error) {
 	s.tuner.MaxEvals, s.tuner.Starts = math.MaxInt, starts
 	w, err := s.tuner.begin(t.Context(), cvgm.Config{Data: s.data}, nil)
@@ -59,12 +59,13 @@ func (s drawnSet) knownLowest(t *testing.T, splits []cvgm.Split, points, starts 
 	return r.bestStep.Loss, r.tryZeros()
 }
 
-// searchResult is the result of a search on a data set. The excess is the loss at the end of the
-// search minus the lowest known loss, divided by the constant prediction's loss.
+// searchResult holds the number of evaluations of a search, and the excess of its CV loss over the
+// lowest known loss, in units of the constant prediction's loss.
 type searchResult struct{ excess, evaluations float64 }
 
-// Searches end near the lowest known CV loss, even if the loss has hundreds of narrow valleys. 300
-// sets of all learners (-lowest) take about 15 minutes of processor time.
+// Searches end near the lowest known CV loss, even if the loss has hundreds of narrow valleys.
+//
+// With -lowest 300, the test takes about 15 minutes of processor time.
 func TestSearchesFindTheLowest(t *testing.T) {
 	casetest.Trial(t)
 	from, learners, sets, points, starts := checkedOn, maps.Clone(searchedLearners), *lowestSets, 1400, 10

@@ -19,13 +19,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A messyFile is a file with a column that is hard to read. It also has an encoding of this column
-// that was written by hand.
+// A messyFile is a CSV file with a column that is hard to read, and an encoding by hand of this
+// column.
 type messyFile struct {
 	name  string
 	comma string
-	// The names of the messy columns are in head. In row i, field returns the texts that encode the
-	// value v in these columns, and byHand returns the numbers that encode it by hand.
+	// The function field returns the texts of a value in the columns of head, and byHand returns
+	// their numbers.
 	head   string
 	field  func(i int, v float64) string
 	byHand func(i int, v float64) []float64
@@ -34,8 +34,8 @@ type messyFile struct {
 	left   string                 // columns that are left out
 }
 
-// handLoss is the largest accepted increase of the CV loss, divided by the CV loss of an encoding
-// by hand. If a column is left out or read as levels, the CV loss is more than a tenth higher.
+// handLoss is the largest accepted relative increase of the CV loss over the encoding by hand. A
+// column of the wrong kind raises the CV loss by more than a tenth.
 const handLoss = .05
 
 func day(i int) time.Time { return time.Date(2024, 1, 1+3*i, 0, 0, 0, 0, time.UTC) }
@@ -90,8 +90,8 @@ func messyFiles() []messyFile {
 	}
 }
 
-// draw returns the text of a file, the features that are encoded by hand, and the target.
-func (f messyFile) draw(rows int) (text string, x *mat.Dense, y []float64) {
+// drawFile returns the text of a file, the features encoded by hand, and the target.
+func (f messyFile) drawFile(rows int) (text string, x *mat.Dense, y []float64) {
 	src := synth.NewStream(3, "messy "+f.name)
 	var b strings.Builder
 	b.WriteString(f.head + f.comma + "plain" + f.comma + "town" + f.comma + "y\n")
@@ -126,11 +126,10 @@ func (f messyFile) draw(rows int) (text string, x *mat.Dense, y []float64) {
 
 func decimalOf(v float64) string { return fmt.Sprintf("%.4f", v) }
 
-// Read has only the name of the target, but finds the right kind of every column of ten messy
-// files. The CV losses are at most 1 + handLoss times the CV losses of an encoding by hand.
+// Read finds the kind of every column in ten messy files, although only the target is named.
 func TestMessyFiles(t *testing.T) {
 	for _, f := range messyFiles() {
-		text, x, y := f.draw(200)
+		text, x, y := f.drawFile(200)
 		tbl := casetest.Must(table.CSV{Target: "y"}.Read(strings.NewReader(text)))(t)
 		var kinds, left []string
 		for _, column := range tbl.Columns {

@@ -11,13 +11,13 @@ import (
 	"cvgm/qpdiff/linear/margin"
 )
 
-// sumTol is the largest accepted relative difference between sumTol in different orders.
+// sumTol is the largest accepted relative difference between sums in different orders.
 const sumTol = 1e-9
 
-// The metrics are computed from the predictions of the outer folds. The squared error is the risk
-// of a regression, and the log loss is the risk of a logistic regression.
+// The estimated risk equals the squared RMSE for regression, and the log loss for logistic
+// regression.
 func TestTuneMetrics(t *testing.T) {
-	d := houses(60)
+	d := houseData(60)
 	tuned := mustTune(t, Tuner{Repeats: 1}, d)
 	r := tuned.Risk
 	if r.Classes != nil || r.Regression == nil {
@@ -69,27 +69,27 @@ func (pinball) Eval(prediction, y float64) (loss, slope float64) {
 	return .1 * (prediction - y), .1
 }
 
-// twice is the squared error in another unit.
-type twice struct{}
+// doubledSquares is twice the squared error.
+type doubledSquares struct{}
 
-func (twice) Eval(prediction, y float64) (loss, slope float64) {
+func (doubledSquares) Eval(prediction, y float64) (loss, slope float64) {
 	loss, slope = cvgm.SquaredError{}.Eval(prediction, y)
 	return 2 * loss, 2 * slope
 }
 
-// If the fit minimises another loss than the validation loss, there is a warning.
+// Tune warns if the learner minimises another loss than the validation loss.
 func TestTuneWarnsOfAnotherLoss(t *testing.T) {
 	for _, test := range []struct {
 		tuner Tuner
 		want  bool
 	}{
-		{Tuner{}, false}, {Tuner{Loss: twice{}}, false}, {Tuner{Loss: pinball{}}, true}, {Tuner{Loss: cvgm.AbsoluteError{}}, true},
+		{Tuner{}, false}, {Tuner{Loss: doubledSquares{}}, false}, {Tuner{Loss: pinball{}}, true}, {Tuner{Loss: cvgm.AbsoluteError{}}, true},
 		{Tuner{Learner: &linear.Huber{Intercept: true}}, false}, {Tuner{Learner: &linear.Huber{Intercept: true}, Loss: cvgm.HuberLoss{Delta: 1}}, false},
 		{Tuner{Learner: &linear.Huber{Intercept: true}, Loss: cvgm.SquaredError{}}, true},
-		{Tuner{Learner: new(absolute), Loss: cvgm.HuberLoss{Delta: 1}}, false}, {Tuner{Learner: new(absolute), Loss: cvgm.SquaredError{}}, true},
+		{Tuner{Learner: new(absoluteLearner), Loss: cvgm.HuberLoss{Delta: 1}}, false}, {Tuner{Learner: new(absoluteLearner), Loss: cvgm.SquaredError{}}, true},
 	} {
 		test.tuner.OuterFolds, test.tuner.MaxEvals = -1, 2
-		if tuned := mustTune(t, test.tuner, houses(40)); slices.Contains(tuned.kinds(), OtherLoss) != test.want {
+		if tuned := mustTune(t, test.tuner, houseData(40)); slices.Contains(tuned.kinds(), OtherLoss) != test.want {
 			t.Errorf("%T and %T: warnings %v", test.tuner.Learner, test.tuner.Loss, tuned.Warnings)
 		}
 	}

@@ -23,8 +23,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// classTable returns a table with two columns of numbers, a column of levels, and a target of three
-// classes. In class k, the mean of the first column is k·shift.
+// classTable returns a table of three classes, in which the mean of the column a is the class
+// number times shift.
 func classTable(t *testing.T, rows int, shift float64, class func(i int) int) *table.Table {
 	t.Helper()
 	src := synth.NewStream(11, "kinds")
@@ -38,9 +38,8 @@ func classTable(t *testing.T, rows int, shift float64, class func(i int) int) *t
 
 func byThrees(i int) int { return i % 3 }
 
-// The test has one model of all classes. Its CV loss is the lowest loss on a grid. The estimate of
-// its risk is the mean of −log p, where p is the out-of-fold probability of a row's own class. For
-// the risk of the constant, p is the share of this class.
+// TuneClasses tunes one joint model of all classes, whose estimated risk equals the log loss of the
+// out-of-fold probabilities.
 func TestTuneClassesJointly(t *testing.T) {
 	tbl := classTable(t, 60, 1.5, func(i int) int { return max(0, i%4-1) }) // shares ½, ¼, ¼
 	tuned := casetest.Must(Tuner{Repeats: 1}.TuneClasses(t.Context(), tbl))(t)
@@ -105,9 +104,7 @@ func TestTuneClassesJointly(t *testing.T) {
 	}
 }
 
-// For several classes, the prediction for a level consists of the shares of the classes in this
-// level. They are computed with one additional row, whose classes are the shares over all rows. The
-// shares of a level of four rows are computed by hand.
+// The class shares of a level include one additional row with the overall shares.
 func TestMeansOfGroupsOfClasses(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(8, 1, []float64{0, 0, 0, 0, 1, 1, 1, 1}), Y: []float64{0, 0, 1, 2, 1, 1, 2, 2}}
 	w := &tuning{c: cvgm.Config{Data: d, Loss: cvgm.LogisticLoss{}}, outputs: 3}
@@ -137,8 +134,8 @@ func TestTuneClassesTakesTheConstant(t *testing.T) {
 	}
 }
 
-// A learner of two classes is tuned for each class against all other classes. The metrics are
-// computed for the class with the largest out-of-fold decision.
+// For a learner of two classes, TuneClasses tunes one model for each class against all other
+// classes.
 func TestTuneClassesOneByOne(t *testing.T) {
 	tbl := classTable(t, 45, 1.5, byThrees)
 	tuned := casetest.Must(Tuner{Learner: &kernel.SVM{Intercept: true}, Repeats: 1, MaxEvals: 12, OuterFolds: 2}.TuneClasses(t.Context(), tbl))(t)
@@ -177,7 +174,7 @@ func TestTuneClassesOneByOne(t *testing.T) {
 	}
 }
 
-// If a joint model of all classes takes too long, the default is one model for each class.
+// TuneClasses tunes one model for each class if a joint model would take too long.
 func TestTuneClassesOfManyWeights(t *testing.T) {
 	const features = 135 // 2 · 136 = 272 weights are above the cube root of jointWork, and 270 weights are below it
 	text := "kind"
@@ -271,8 +268,7 @@ func (l *ownClasses) New() learn.Learner {
 	return &ownClasses{*l.Multinomial.New().(*penalised.Multinomial)}
 }
 
-// If the learner has no number of classes, Tune uses the number of the table. The learner itself
-// does not change.
+// TuneClasses takes the number of classes from the table and does not change the learner.
 func TestTuneClassesSetsTheirNumber(t *testing.T) {
 	tbl := classTable(t, 30, 1, func(i int) int { return i % 3 })
 	for _, l := range []learn.ClassLearner{&penalised.Multinomial{Intercept: true}, &ownClasses{penalised.Multinomial{Intercept: true}}} {
@@ -283,8 +279,7 @@ func TestTuneClassesSetsTheirNumber(t *testing.T) {
 	}
 }
 
-// A class with two rows allows a model without a nested estimate. A class with three rows allows
-// both. Data without a table, and balanced classes, are tuned, too.
+// TuneClasses returns a nested estimate if each class has at least three rows.
 func TestTuneRareClasses(t *testing.T) {
 	for _, rare := range []int{2, 3} {
 		tbl := classTable(t, 30, 1, func(i int) int {

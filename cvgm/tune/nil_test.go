@@ -7,8 +7,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// If an argument is nil although a value is needed, there is an error of this argument, and no
-// panic.
+// A nil argument causes an error and no panic.
 func TestNilIsAnArgErrorTune(t *testing.T) {
 	casetest.WantArgErrors(t, map[string]func() error{
 		"Tuner.TuneTable":   func() error { _, err := Tuner{}.TuneTable(t.Context(), nil); return err },

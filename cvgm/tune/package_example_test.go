@@ -11,8 +11,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// One call tunes an elastic net on thirty examples of five features. Only one of the features has
-// an effect.
+// The example tunes an elastic net for data in which only one of five features has an effect.
 func Example() {
 	random := synth.NewStream(1, "example data")
 	d := learn.Data{X: mat.NewDense(30, 5, nil), Y: make([]float64, 30)}

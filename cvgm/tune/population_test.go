@@ -14,8 +14,8 @@ import (
 
 // This file draws the data sets of the simulation in coverage_test.go.
 
-// A population draws rows of features with their labels. For each data set, its coefficients are
-// drawn once.
+// A population draws rows of features and labels. Its coefficients are drawn once for each data
+// set.
 type population struct {
 	name    string
 	classes bool // labels ±1
@@ -23,8 +23,8 @@ type population struct {
 	set     func(src *synth.Stream, n int) func() (x []float64, y float64)
 }
 
-// The rules of the nested estimate were chosen on the populations chosenOn. The rules are checked
-// on the populations checkedOn. No population is in both lists.
+// The populations chosenOn determined the rules of the nested estimate. The populations checkedOn
+// test the rules.
 var (
 	chosenOn = []population{
 		{"linear", false, false, linearSet(func(_ *synth.Stream, _ []float64, e float64) float64 { return e })},
@@ -51,7 +51,7 @@ var (
 		{"skewed noise", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
 			theta, noise := normals(src, n), .3+src.Float64()
 			return func() ([]float64, float64) {
-				x := correlated(src, n, .7)
+				x := correlatedNormals(src, n, .7)
 				return x, dot(theta, x)/math.Sqrt(float64(n)) + noise*(math.Exp(.7*src.NormFloat64())-math.Exp(.245))
 			}
 		}},
@@ -74,12 +74,12 @@ var (
 		{"few of many", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
 			noise := .5 + 1.5*src.Float64()
 			return func() ([]float64, float64) {
-				x := correlated(src, n, .3)
+				x := correlatedNormals(src, n, .3)
 				return x, 1.5*x[0] - x[1] + noise*src.NormFloat64()
 			}
 		}},
 		{"targets by chance", false, true, func(src *synth.Stream, n int) func() ([]float64, float64) {
-			return func() ([]float64, float64) { return correlated(src, n, .5), math.Exp(.5 * src.NormFloat64()) }
+			return func() ([]float64, float64) { return correlatedNormals(src, n, .5), math.Exp(.5 * src.NormFloat64()) }
 		}},
 		{"two clouds", true, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
 			shift, apart := normals(src, n), .4+1.6*src.Float64()
@@ -95,7 +95,7 @@ var (
 		{"flipped labels", true, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
 			theta, flipped := normals(src, n), .05+.2*src.Float64()
 			return func() ([]float64, float64) {
-				x := correlated(src, n, .5)
+				x := correlatedNormals(src, n, .5)
 				y := sign(dot(theta, x))
 				if src.Float64() < flipped {
 					y = -y
@@ -110,8 +110,8 @@ var (
 	}
 )
 
-// faintOn holds populations with much noise. On them, the loss of the best model is lower than the
-// loss of the constant by about a fifth to a half.
+// faintOn holds populations with much noise, on which the best model reduces the constant
+// prediction's loss by a fifth to a half.
 var faintOn = []population{
 	{"faint line", false, false, func(src *synth.Stream, n int) func() ([]float64, float64) {
 		theta, noise := normals(src, n), 1+src.Float64()
@@ -164,8 +164,8 @@ func uniforms(src *synth.Stream, n int) []float64 {
 	return x
 }
 
-// correlated returns normals of which neighbours have the correlation rho.
-func correlated(src *synth.Stream, n int, rho float64) []float64 {
+// correlatedNormals returns normal numbers. The correlation of neighbours is rho.
+func correlatedNormals(src *synth.Stream, n int, rho float64) []float64 {
 	x := normals(src, n)
 	for j := 1; j < n; j++ {
 		x[j] = rho*x[j-1] + math.Sqrt(1-rho*rho)*x[j]
@@ -173,8 +173,8 @@ func correlated(src *synth.Stream, n int, rho float64) []float64 {
 	return x
 }
 
-// linearSet draws labels y = θᵀx + noise. The noise of a row x is a random multiple of shape(src,
-// x, e), where e is a standard normal number.
+// linearSet draws labels y = θᵀx + noise. The function shape turns a standard normal number into
+// noise.
 func linearSet(shape func(src *synth.Stream, x []float64, e float64) float64) func(*synth.Stream, int) func() ([]float64, float64) {
 	return func(src *synth.Stream, n int) func() ([]float64, float64) {
 		theta, noise := normals(src, n), math.Pow(10, src.Float64()-.7)
@@ -203,8 +203,8 @@ type namedLearner struct {
 	learner learn.Learner
 }
 
-// trialLearners holds the learners of the simulation: the key false is for numeric labels, and the
-// key true is for classes.
+// trialLearners maps false to the learners for numeric labels, and true to the learners for
+// classes.
 var trialLearners = map[bool][]namedLearner{
 	false: {{"elastic net", &linear.ElasticNet{}}, {"Huber", &linear.Huber{Intercept: true}}, {"kernel ridge", &kernel.Ridge{Intercept: true}}},
 	true:  {{"logistic", &linear.Logistic{Intercept: linear.UnpenalisedIntercept}}, {"sparse logistic", &linear.SparseLogistic{Intercept: true}}, {"linear SVM", &margin.SVM{}}},
@@ -218,14 +218,13 @@ type drawnSet struct {
 	data, fresh learn.Data
 }
 
-// drawSet draws the data set number k from the populations. It has 50 to 200 rows of 5 to 20
-// features. The argument fresh is the number of its fresh rows.
+// drawSet draws the data set number k and the given number of fresh rows.
 func drawSet(from []population, k, fresh int) drawnSet {
 	return drawSetOf(from, trialLearners, 50, k, fresh)
 }
 
-// drawSetOf is drawSet with other learners and numbers of rows. There are minRows to 4·minRows
-// rows. The sets have all pairs of a population and a learner in turn.
+// drawSetOf draws the data set number k with minRows to 4·minRows rows. Populations and learners
+// alternate.
 func drawSetOf(from []population, of map[bool][]namedLearner, minRows, k, fresh int) drawnSet {
 	src := synth.NewStream(uint64(k), from[0].name)
 	p := from[k%len(from)]

@@ -17,10 +17,9 @@ import (
 	"cvgm/synth"
 )
 
-// By default, the number of repeats follows from the number of folds, the number of the search's
-// fits and the size of the table.
+// The default number of repeats decreases as the number of fits or the size of the table grows.
 func TestTuneRepeats(t *testing.T) {
-	w := begun(t, Tuner{}, houses(40))
+	w := beginTuning(t, Tuner{}, houseData(40))
 	for _, test := range []struct{ fits, folds, want int }{{1, 5, 10}, {140, 5, 10}, {141, 5, 9}, {700, 5, 2}, {701, 5, 1}, {1e6, 5, 1}, {100, 40, 1}, {1, 0, 1}} {
 		if got := w.repeats(test.folds, test.fits); got != test.want {
 			t.Errorf("%d fits, %d folds: %d repeats, want %d", test.fits, test.folds, got, test.want)
@@ -34,39 +33,38 @@ func TestTuneRepeats(t *testing.T) {
 	if got := w.repeats(5, 1e6); got != 7 {
 		t.Errorf("Repeats 7: %d repeats", got)
 	}
-	// The repeats have different folds. The first repeat has the same folds as a single repeat.
-	one, three := mustTune(t, Tuner{Repeats: 1, MaxEvals: 3}, houses(40)).Risk, mustTune(t, Tuner{Repeats: 3, MaxEvals: 3}, houses(40)).Risk
+	// The repeats have different folds, and the first repeat has the folds of a single repeat.
+	one, three := mustTune(t, Tuner{Repeats: 1, MaxEvals: 3}, houseData(40)).Risk, mustTune(t, Tuner{Repeats: 3, MaxEvals: 3}, houseData(40)).Risk
 	if one.Repeats != 1 || three.Repeats != 3 || !slices.Equal(one.OutOfFold[0], three.OutOfFold[0]) || slices.Equal(three.Outer[0][0].Val, three.Outer[1][0].Val) {
 		t.Errorf("%d and %d repeats of folds %v", one.Repeats, three.Repeats, three.Outer)
 	}
-	if _, err := (Tuner{Repeats: -1}).Tune(t.Context(), houses(40)); err == nil || !strings.Contains(err.Error(), "Tuner.Repeats") {
+	if _, err := (Tuner{Repeats: -1}).Tune(t.Context(), houseData(40)); err == nil || !strings.Contains(err.Error(), "Tuner.Repeats") {
 		t.Errorf("Repeats −1: %v", err)
 	}
 }
 
-// MaxTime that suffices for some repeats leaves them, with a warning.
+// If MaxTime suffices for a part of the repeats, Tune returns this part and a warning.
 func TestTuneMaxTimeCutsRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tuner := slowFits(func(int) time.Duration { return time.Second })
 		tuner.Repeats, tuner.MaxEvals = 4, 10
 		tuner.MaxTime = 10 * 10 * (1 + 5*2 + 3) * time.Second // the search, two repeats and a part of the third
-		tuned := mustTune(t, tuner, houses(100))
+		tuned := mustTune(t, tuner, houseData(100))
 		if tuned.Risk == nil || tuned.Risk.Repeats != 2 || !slices.Contains(tuned.kinds(), FewerRepeats) || slices.Contains(tuned.kinds(), NoRisk) {
 			t.Errorf("risk %+v; %v", tuned.Risk, tuned.Warnings)
 		}
 	})
 }
 
-// ownNet is an elastic net of a user's own.
+// ownNet is an elastic net of a user-defined type.
 type ownNet struct{ linear.ElasticNet }
 
 func (*ownNet) New() learn.Learner { return new(ownNet) }
 
-// The tuned model is compared with a ridge. If the learner itself is a ridge, it is compared with
-// the means of groups instead, if there are groups. The test has a learner with a useless penalty,
-// and the ridge is better than this learner.
+// The nested estimate compares the tuned model with ridge regression, unless the learner is ridge
+// regression itself.
 func TestTuneRival(t *testing.T) {
-	d := houses(60)
+	d := houseData(60)
 	for _, test := range []struct {
 		tuner Tuner
 		d     learn.Data
@@ -94,8 +92,8 @@ func TestTuneRival(t *testing.T) {
 	}
 }
 
-// The groups are the levels of the column that affects the target. To each group, one example is
-// added whose label is the mean of all rows.
+// If the learner is ridge regression, the nested estimate compares it with the mean label of each
+// level of a column.
 func TestTuneGroupMeans(t *testing.T) {
 	src := synth.NewStream(2, "levels")
 	text := "size,other,level,price\n"
@@ -110,13 +108,12 @@ func TestTuneGroupMeans(t *testing.T) {
 	if r := tuned.Risk; r.RivalName != "the means of groups" || !(r.Rival.Mean < 2) || !(r.Constant.Mean > 50) {
 		t.Errorf("rival %q with %v, constant %v", r.RivalName, r.Rival, r.Constant)
 	}
-	w := begun(t, Tuner{}, learn.Data{X: houses(12).X, Y: []float64{3, 3, 3, 9, 0, 0, 0, 0, 0, 0, 0, 0}})
+	w := beginTuning(t, Tuner{}, learn.Data{X: houseData(12).X, Y: []float64{3, 3, 3, 9, 0, 0, 0, 0, 0, 0, 0, 0}})
 	for i := range 12 {
 		w.c.Data.Dense().Set(i, 0, float64(min(i/3, 1)))
 	}
 	w.c.Data.Dense().Set(11, 0, 2)
-	// Level 0 has the labels 3, 3, 3. Level 1 has a 9 and seven zeros. All eleven labels have the
-	// mean 18/11.
+	// Level 0 has the labels 3, 3, 3, and level 1 has a 9 and seven zeros.
 	got := w.meansOf(0, cvgm.Split{Train: []int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, Val: []int{0, 3, 11}})
 	for k, want := range []float64{(9 + 18./11) / 4, (9 + 18./11) / 9, 18. / 11} {
 		if math.Abs(got[k]-want) > sumTol*want {
@@ -125,16 +122,16 @@ func TestTuneGroupMeans(t *testing.T) {
 	}
 }
 
-// The verdict names the model to use. The description consists of the verdict and the comparisons.
+// Verdict recommends a model, and String begins with the verdict.
 func TestTunedVerdict(t *testing.T) {
-	tuned := mustTune(t, Tuner{Repeats: 1}, houses(60))
+	tuned := mustTune(t, Tuner{Repeats: 1}, houseData(60))
 	if !strings.HasPrefix(tuned.String(), "Use the tuned model: it is better than a constant prediction") || !strings.Contains(tuned.String(), "better than a constant prediction by") {
 		t.Errorf("%v", tuned)
 	}
-	if without := mustTune(t, Tuner{OuterFolds: -1}, houses(60)); !strings.HasPrefix(without.Verdict(), "Not decided: there is no nested estimate") {
+	if without := mustTune(t, Tuner{OuterFolds: -1}, houseData(60)); !strings.HasPrefix(without.Verdict(), "Not decided: there is no nested estimate") {
 		t.Errorf("%v", without.Verdict())
 	}
-	noise := houses(60)
+	noise := houseData(60)
 	src := synth.NewStream(4, "noise")
 	for i := range noise.Y {
 		noise.Y[i] = src.NormFloat64()

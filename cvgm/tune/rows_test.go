@@ -39,8 +39,7 @@ var (
 // keptRows is the folder of tables. The numbers of README come from these tables.
 const keptRows = "testdata/tune_trials"
 
-// A trialTable holds a row for each data set. The keys of the map rows are the numbers of the data
-// sets. The last cell of each row is the hash of the sources that computed the row.
+// A trialTable maps the number of a data set to its row, which ends with a hash of the sources.
 type trialTable struct {
 	columns []string
 	rows    map[int][]string
@@ -50,9 +49,8 @@ func (tr tuneTrial) table() *trialTable {
 	return &trialTable{slices.Concat([]string{"set", "trait", "N", "n"}, tr.columns, []string{"source"}), map[int][]string{}}
 }
 
-// rowSource returns a hash of the sources that compute rows of the given size: the Go files of this
-// package and of all packages of this module that it needs, trial_test.go, and go.mod with the
-// versions of other modules. Comments and layout of the Go files do not change the hash.
+// rowSource returns a hash of the Go files and of go.mod that determine a row. Comments and layout
+// do not change the hash.
 func rowSource(size trialSize) (string, error) {
 	if size == smallTrial {
 		return smallSource()
@@ -60,11 +58,10 @@ func rowSource(size trialSize) (string, error) {
 	return hashSources(size, "../..")
 }
 
-// smallSource is rowSource for small trials. It computes the hash once, because one run of the
-// tests has several small trials.
+// smallSource returns the hash for small trials, which several tests share.
 var smallSource = sync.OnceValues(func() (string, error) { return hashSources(smallTrial, "../..") })
 
-// hashSources is rowSource for a module in the folder root.
+// hashSources computes rowSource for a module in the folder root.
 func hashSources(size trialSize, root string) (string, error) {
 	h := sha256.New()
 	fmt.Fprintln(h, size)
@@ -88,8 +85,8 @@ func hashSources(size trialSize, root string) (string, error) {
 	return fmt.Sprintf("%x", h.Sum(nil))[:12], nil
 }
 
-// hashPackage hashes the files in a folder below root. It returns those packages of this module
-// that the files import.
+// hashPackage hashes the Go files of a folder and returns the packages of this module that they
+// import.
 func hashPackage(h io.Writer, root, folder string) (imported []string, err error) {
 	names, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(folder), "*.go"))
 	if err != nil || len(names) == 0 {
@@ -133,8 +130,8 @@ func hashTokens(h io.Writer, text []byte) {
 	}
 }
 
-// workersFor returns the number of workers of a trial: 1 for a trial of few sets, which is skipped
-// under the race detector, and otherwise 0, which stands for one worker per processor.
+// workersFor returns 1 for few sets, and 0 for many sets, which means one worker per processor. The
+// race detector skips a trial of few sets.
 func workersFor(t *testing.T, few bool) int {
 	t.Helper()
 	if !few {
@@ -144,8 +141,7 @@ func workersFor(t *testing.T, few bool) int {
 	return 1
 }
 
-// runTrial returns a table of *tuneSets rows. If there is a folder for tables, it reads earlier
-// rows from the file tr.file in this folder, and writes the table to it.
+// runTrial computes the rows of a trial, and keeps them in a file if a folder is given.
 func runTrial(t *testing.T, tr tuneTrial, workers int) *trialTable {
 	size := smallTrial
 	if *tuneSets > 30 {
@@ -156,7 +152,7 @@ func runTrial(t *testing.T, tr tuneTrial, workers int) *trialTable {
 	file := filepath.Join(*tuneReport, tr.file)
 	if *tuneReport != "" {
 		source = casetest.Must(rowSource(size))(t)
-		if err := table.read(file); err != nil {
+		if err := table.readFile(file); err != nil {
 			t.Fatal(err)
 		}
 		f, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
@@ -196,8 +192,9 @@ func runTrial(t *testing.T, tr tuneTrial, workers int) *trialTable {
 	return table
 }
 
-// read reads the rows of a file, if the file exists. If a set has two rows, it takes the later row.
-func (t *trialTable) read(file string) error {
+// readFile reads the rows of a file, if the file exists. A later row replaces an earlier row of the
+// same set.
+func (t *trialTable) readFile(file string) error {
 	f, err := os.Open(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -239,8 +236,8 @@ func (t *trialTable) number(k int, column string) float64 {
 	return v
 }
 
-// count returns the number of sets whose row has the given cell in a column.
-func (t *trialTable) count(column, cell string) int {
+// countCells returns the number of rows with the given cell in a column.
+func (t *trialTable) countCells(column, cell string) int {
 	count := 0
 	for k := range t.rows {
 		if t.text(k, column) == cell {
@@ -255,15 +252,13 @@ func (t *trialTable) name(k int) string {
 	return fmt.Sprintf("%d %s N=%s n=%s", k, t.text(k, "trait"), t.text(k, "N"), t.text(k, "n"))
 }
 
-// processorTol is the largest accepted difference between losses of a row on two processors. If the
-// processors round differently, searches end at different points within their tolerance. The unit
-// is the constant prediction's CV loss, or the kept number if this number is larger.
+// processorTol is the largest accepted difference between losses on two processors,
+// because rounding moves the end of a search.
 const processorTol = 1e-3
 
-// differences compares a row that is computed again with the kept row. It returns a text for each
-// cell that differs. If exact is false, losses may differ by processorTol, and counts, places and
-// results of comparisons are not compared.
-func (t *trialTable) differences(kept, now []string, exact bool) []string {
+// cellDifferences describes the cells in which a new row differs from the kept row. If exact is
+// false, losses may differ by processorTol.
+func (t *trialTable) cellDifferences(kept, now []string, exact bool) []string {
 	var all []string
 	for i, column := range t.columns[:len(t.columns)-1] {
 		same := kept[i] == now[i]
@@ -281,8 +276,7 @@ func (t *trialTable) differences(kept, now []string, exact bool) []string {
 	return all
 }
 
-// The test computes some of the kept rows again with the present sources, and compares them. The
-// seed -choice determines these rows.
+// Kept rows, which -choice selects at random, equal rows computed by the present sources.
 func TestTuneRowsAgain(t *testing.T) {
 	if *tuneAgain == 0 {
 		t.Skip("-again computes kept rows again")
@@ -291,7 +285,7 @@ func TestTuneRowsAgain(t *testing.T) {
 	rng := rand.New(rand.NewChaCha8(seed))
 	for _, tr := range []tuneTrial{findsTrial, risksTrial, shuffledTrial} {
 		table := tr.table()
-		casetest.OK(t, table.read(filepath.Join(keptRows, tr.file)))
+		casetest.OK(t, table.readFile(filepath.Join(keptRows, tr.file)))
 		sets := rng.Perm(len(table.rows))[:*tuneAgain]
 		slices.Sort(sets)
 		t.Logf("%s: sets %v", tr.file, sets)
@@ -302,7 +296,7 @@ func TestTuneRowsAgain(t *testing.T) {
 			}
 			now, err := tr.row(t.Context(), sets[i], fullTrial)
 			if err == nil {
-				for _, d := range table.differences(kept, now, runtime.GOOS+"/"+runtime.GOARCH == "linux/amd64") {
+				for _, d := range table.cellDifferences(kept, now, runtime.GOOS+"/"+runtime.GOARCH == "linux/amd64") {
 					t.Errorf("%s, set %s: %s", tr.file, table.name(sets[i]), d)
 				}
 			}
@@ -333,7 +327,7 @@ func TestTuneRowsDiffer(t *testing.T) {
 	} {
 		now := slices.Clone(kept)
 		now[c.cell] = c.now
-		if exactly, rounded := table.differences(kept, now, true), table.differences(kept, now, false); len(exactly) != c.exactly || len(rounded) != c.rounded {
+		if exactly, rounded := table.cellDifferences(kept, now, true), table.cellDifferences(kept, now, false); len(exactly) != c.exactly || len(rounded) != c.rounded {
 			t.Errorf("%s %s: %q and with another rounding %q", table.columns[c.cell], c.now, exactly, rounded)
 		}
 	}
@@ -383,7 +377,7 @@ func TestTuneRowsGoStale(t *testing.T) {
 	}
 }
 
-// A trial keeps the rows that the present sources computed, and computes all other rows.
+// A trial keeps the rows of the present sources and computes all other rows.
 func TestTuneRowsOfOtherSourcesAreComputed(t *testing.T) {
 	serial.Test(t)
 	defer func(sets int, report string) { *tuneSets, *tuneReport = sets, report }(*tuneSets, *tuneReport)
@@ -394,14 +388,13 @@ func TestTuneRowsOfOtherSourcesAreComputed(t *testing.T) {
 	casetest.OK(t, os.WriteFile(file, []byte(rows), 0o644))
 	runTrial(t, findsTrial, 1)
 	after := findsTrial.table()
-	casetest.OK(t, after.read(file))
+	casetest.OK(t, after.readFile(file))
 	if after.text(0, "trait") != "kept" || after.text(1, "trait") == "kept" || after.text(1, "source") != source {
 		t.Errorf("rows %v", after.rows)
 	}
 }
 
-// Tune ends near the lowest CV loss that random search and exhaustive search find, with far fewer
-// evaluations.
+// Tune ends near the lowest CV loss of random search and grid search, after far fewer evaluations.
 func TestTuneFindsTheMinimum(t *testing.T) {
 	table := runTrial(t, findsTrial, 0) // also for the race detector, which the other trials do without
 	var far []string
@@ -421,16 +414,13 @@ func TestTuneFindsTheMinimum(t *testing.T) {
 	}
 }
 
-// The intervals of the nested estimate contain two quantities as often as their level requires. The
-// first is the mean risk of the outer folds' models on fresh examples. The second is the mean
-// difference between this risk and the risk of the defaults.
+// The intervals of the nested estimate contain the true risk as often as their level requires.
 func TestTuneRiskIntervals(t *testing.T) { judgeRisks(t, risksTrial) }
 
-// The same is true if labels and features are independent. The comparisons then decide for few
-// tuned models that they are better than the defaults or the constant prediction.
+// If labels and features are independent, the nested estimate rarely decides that tuning is better.
 func TestTuneRiskShuffled(t *testing.T) {
 	table := judgeRisks(t, shuffledTrial)
-	if improved := table.count("verdict", "tuned is lower than default"); 20*improved > *tuneSets {
+	if improved := table.countCells("verdict", "tuned is lower than default"); 20*improved > *tuneSets {
 		t.Errorf("%d of %d shuffled sets are called improved", improved, *tuneSets)
 	}
 }
@@ -439,7 +429,7 @@ func judgeRisks(t *testing.T, tr tuneTrial) *trialTable {
 	t.Helper()
 	casetest.Trial(t)
 	table := runTrial(t, tr, workersFor(t, *tuneSets <= 30))
-	held := func(column string) int { return table.count(column, "true") }
+	held := func(column string) int { return table.countCells(column, "true") }
 	var misses []string
 	lower, wrong := 0, 0
 	for k := range *tuneSets {
@@ -455,7 +445,7 @@ func judgeRisks(t *testing.T, tr tuneTrial) *trialTable {
 	}
 	t.Logf("%d sets; of the intervals of the risk %d hold that of the outer models and %d that of the final one, of the intervals of the difference to the default %d and %d; %d called lower than the default (%d wrongly), %d of them lower than the constant prediction, %d higher than the default\n%s",
 		*tuneSets, held("risk held"), held("final risk held"), held("difference held"), held("final difference held"),
-		lower, wrong, table.count("verdict", "tuned is lower than default"), table.count("verdict", "tuned is higher than default"), strings.Join(misses, "\n"))
+		lower, wrong, table.countCells("verdict", "tuned is lower than default"), table.countCells("verdict", "tuned is higher than default"), strings.Join(misses, "\n"))
 	const claim = .95
 	sets := float64(*tuneSets)
 	least := claim*sets - 3*math.Sqrt(claim*(1-claim)*sets)

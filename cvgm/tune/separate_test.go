@@ -37,14 +37,13 @@ type penaltyKind struct {
 
 const penaltyFeatures, freshPenaltyRows = 20, 1000
 
-// The bounds are for the kinds whose sets have different numbers of rows. If the groups differ, 4
-// penalties have a lower test loss than one on at least the share leastLower of the sets. The mean
-// test loss rises by at most mostHigher times a constant prediction's CV loss.
+// leastLower is the smallest accepted share of sets on which 4 penalties have a lower test loss
+// than one penalty. mostHigher is the largest accepted increase of the mean test loss, in units of
+// the constant prediction's loss.
 const leastLower, mostHigher = .8, .02
 
-// In some kinds, half of the groups have effects. In the other kinds, all features are alike.
-// There, separate penalties would raise the test loss if they were always used: 20 penalties by 5
-// to 20 %, and 4 penalties by 1 to 15 %.
+// In the kinds called alike, unchecked separate penalties would raise the test loss by up to 20 %,
+// because all features have similar effects.
 var penaltyKinds = []penaltyKind{
 	{"half of the groups", 50, 0, 10, false, false, 8, .99, 1.03},
 	{"half of the groups, more rows", 150, 0, 10, false, false, 0, .97, 1},
@@ -76,8 +75,8 @@ func (k penaltyKind) draw(rng *rand.Rand, effects []float64, rows int) learn.Dat
 	return learn.Data{X: x, Y: y}
 }
 
-// effects draws the effects, whose squares sum to 1.
-func (k penaltyKind) effects(rng *rand.Rand) []float64 {
+// drawEffects draws the effects, whose squares sum to 1.
+func (k penaltyKind) drawEffects(rng *rand.Rand) []float64 {
 	all, sum := make([]float64, penaltyFeatures), 0.0
 	for j := range k.active {
 		size := rng.ExpFloat64()
@@ -93,8 +92,10 @@ func (k penaltyKind) effects(rng *rand.Rand) []float64 {
 	return all
 }
 
-// If groups differ, separate penalties lower the test loss. If features are alike, they hardly
-// raise it. With -penalties 60 -v, the test prints the test losses.
+// Separate penalties lower the test loss if groups of features differ, and otherwise hardly raise
+// it.
+//
+// With -penalties 60 -v, the test prints the test losses.
 func TestPenaltiesTrial(t *testing.T) {
 	casetest.Trial(t)
 	serial.Test(t)
@@ -109,7 +110,7 @@ func TestPenaltiesTrial(t *testing.T) {
 		losses, common, null := map[int][]float64{}, map[int][]bool{}, 0.0
 		for set := range sets {
 			rng := rand.New(rand.NewPCG(uint64(set), uint64(3000+k)))
-			effects := kind.effects(rng)
+			effects := kind.drawEffects(rng)
 			rows := kind.rows
 			if kind.more > 0 {
 				rows += rng.IntN(kind.more + 1)
@@ -169,14 +170,12 @@ func warned(t *Tuned, kind WarningKind) bool {
 	return slices.ContainsFunc(t.Warnings, func(w Warning) bool { return w.Kind == kind })
 }
 
-// Penalties with a common factor keep the ratios of their defaults, and count as one
-// hyperparameter. Separate penalties are also compared with a common factor if there are groups,
-// the user's splits, or splits in the order of time. If each fold is one group, they are not
-// compared.
+// If separate penalties do not lower the loss, Tune keeps the ratios of their defaults and warns of
+// it.
 func TestCommonFactor(t *testing.T) {
 	kind := penaltyKinds[2]
 	rng := rand.New(rand.NewPCG(1, 1))
-	d := kind.draw(rng, kind.effects(rng), kind.rows)
+	d := kind.draw(rng, kind.drawEffects(rng), kind.rows)
 	groups := make([]int, kind.rows)
 	for i := range groups {
 		groups[i] = i % 3
@@ -204,8 +203,7 @@ func TestCommonFactor(t *testing.T) {
 	}
 }
 
-// Penalties of an elastic net may be 0. If penalties have a common factor, either all of them
-// become 0, or none.
+// If the penalties of an elastic net have a common factor, either all or none of them are 0.
 func TestCommonZeros(t *testing.T) {
 	groups := make([]int, penaltyFeatures)
 	for j := range groups {
@@ -215,7 +213,7 @@ func TestCommonZeros(t *testing.T) {
 	for set := range 12 {
 		kind := penaltyKinds[1+set%2]
 		rng := rand.New(rand.NewPCG(uint64(set), 1))
-		d := kind.draw(rng, kind.effects(rng), 50)
+		d := kind.draw(rng, kind.drawEffects(rng), 50)
 		tuned := mustTune(t, Tuner{Learner: &linear.ElasticNet{Groups: groups}, OuterFolds: -1, Workers: 1, KeepWinner: true}, d)
 		if !warned(tuned, CommonFactor) {
 			continue
@@ -239,14 +237,14 @@ func TestCommonZeros(t *testing.T) {
 func TestPlentyOfRows(t *testing.T) {
 	kind := penaltyKinds[1]
 	rng := rand.New(rand.NewPCG(1, 1))
-	d := kind.draw(rng, kind.effects(rng), plenty*4)
+	d := kind.draw(rng, kind.drawEffects(rng), plenty*4)
 	tuned := mustTune(t, groupTuner(4, false), d)
 	if warned(tuned, CommonFactor) || !(tuned.Hyper[3] > 10*tuned.Hyper[0]) || tuned.Evaluations > defaultEvals {
 		t.Errorf("%v of %v evaluations: %v", tuned.Hyper, tuned.Evaluations, tuned.Warnings)
 	}
 	few := groupTuner(4, false)
 	few.MaxEvals = 30 // which end before the judgement
-	if tuned := mustTune(t, few, kind.draw(rng, kind.effects(rng), kind.rows)); fmt.Sprintf("%.6g", tuned.Hyper[3]/tuned.DefaultHyper[3]) != fmt.Sprintf("%.6g", tuned.Hyper[0]/tuned.DefaultHyper[0]) {
+	if tuned := mustTune(t, few, kind.draw(rng, kind.drawEffects(rng), kind.rows)); fmt.Sprintf("%.6g", tuned.Hyper[3]/tuned.DefaultHyper[3]) != fmt.Sprintf("%.6g", tuned.Hyper[0]/tuned.DefaultHyper[0]) {
 		t.Errorf("%v without a judgement", tuned.Hyper)
 	}
 }

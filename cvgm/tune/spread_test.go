@@ -8,8 +8,8 @@ import (
 	"cvgm/synth"
 )
 
-// For any share of equal labels, and with an outlier, the spread is from .05 to 2 standard
-// deviations of the other labels. The threshold of a Huber regression is a multiple of the spread.
+// The spread of the labels, which scales the threshold of Huber regression, resists outliers and
+// equal labels.
 func TestSpreadOfLabelsOfWhichMostAreEqual(t *testing.T) {
 	src := synth.NewStream(1, "spread")
 	for _, equal := range []int{0, 30, 49, 51, 60, 90} {

@@ -19,8 +19,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// levelsText returns a CSV with the given number of columns of levels, and with a column of
-// numbers. Some entries are missing.
+// levelsText returns a CSV with columns of levels, a column of numbers and missing values.
 func levelsText(rng *rand.Rand, rows, columns, levels int) string {
 	var b strings.Builder
 	for c := range columns {
@@ -47,8 +46,7 @@ func levelsText(rng *rand.Rand, rows, columns, levels int) string {
 	return b.String()
 }
 
-// readLevels reads a table that levelsText has made. Its columns c0, c1, … have all their levels,
-// including levels with few rows.
+// readLevels reads a table from levelsText and keeps rare levels.
 func readLevels(t *testing.T, text string) *table.Table {
 	t.Helper()
 	header, _, _ := strings.Cut(text, "\n")
@@ -61,8 +59,9 @@ func readLevels(t *testing.T, text string) *table.Table {
 	return casetest.Must(table.CSV{Target: "y", Categorical: levels, Missing: table.MissingIsMean, MissingIn: map[string]table.MissingRule{"y": table.MissingIsError}}.Read(strings.NewReader(text)))(t)
 }
 
-// A Tuner returns the same result with the stored features of a table as with dense rows. The test
-// sets the bounds of the hyperparameters, because the default bounds for stored features differ.
+// Tune returns the same results for stored features as for dense features.
+//
+// The test sets the bounds of the hyperparameters, because the default bounds differ.
 func TestTuneByStoredFeatures(t *testing.T) {
 	const tol = 1e-6 // of the searches, whose numbers differ by rounding
 	defer sample.SetDenseFeatures(sample.SetDenseFeatures(0))
@@ -124,7 +123,7 @@ func TestMomentsOfStoredFeatures(t *testing.T) {
 	}
 }
 
-// If there are many stored features, the steps of descents are bounded. Otherwise they are not.
+// Descents have steps of bounded length only if there are many stored features.
 func TestDescentsOnManyStoredFeatures(t *testing.T) {
 	for _, features := range []int{storedFeatures, storedFeatures + 1} {
 		x := sample.NewStored(features)

@@ -18,7 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A search on a sparse X ends at the same CV loss as a search on a dense copy of X.
+// A search on a sparse matrix ends at the same CV loss as a search on its dense copy.
 func TestTuneStoredEqualsDense(t *testing.T) {
 	const near = 1e-6 // of the constant prediction's loss
 	for _, learner := range []learn.Learner{new(linear.ElasticNet), &linear.Logistic{Intercept: linear.UnpenalisedIntercept}, &linear.SparseLogistic{Intercept: true}} {
@@ -40,19 +40,18 @@ func TestTuneStoredEqualsDense(t *testing.T) {
 	}
 }
 
-// twice is a sparse matrix that visits each entry twice.
-type twice struct{ *sample.Stored }
+// repeatingMatrix is a sparse matrix that visits each entry twice.
+type repeatingMatrix struct{ *sample.Stored }
 
-func (x twice) DoRowNonZero(i int, fn func(i, j int, v float64)) {
+func (x repeatingMatrix) DoRowNonZero(i int, fn func(i, j int, v float64)) {
 	x.Stored.DoRowNonZero(i, fn)
 	x.Stored.DoRowNonZero(i, fn)
 }
 
-// If X visits an entry twice, there is an error, both for learners that read X in place and for
-// learners that copy it.
+// Tune returns an error for a matrix that visits an entry twice.
 func TestTuneWrongVisits(t *testing.T) {
 	d := oneHot(60, 2, 3)
-	d.X = twice{d.X.(*sample.Stored)}
+	d.X = repeatingMatrix{d.X.(*sample.Stored)}
 	for _, learner := range []learn.Learner{new(linear.ElasticNet), new(linear.Huber)} {
 		if _, err := (tune.Tuner{Learner: learner}).Tune(t.Context(), d); !errors.Is(err, qpdiff.ErrDomain) {
 			t.Errorf("%T: error %v", learner, err)
@@ -60,7 +59,7 @@ func TestTuneWrongVisits(t *testing.T) {
 	}
 }
 
-// If a dense copy of a sparse X is larger than MaxBytes, the error gives this reason.
+// If the dense copy of a sparse matrix exceeds MaxBytes, the error names the copy.
 func TestTuneDenseCopyTooLarge(t *testing.T) {
 	_, err := tune.Tuner{Learner: new(linear.Huber), MaxBytes: 1000}.Tune(t.Context(), oneHot(60, 2, 3))
 	if !errors.Is(err, qpdiff.ErrTooLarge) || !strings.Contains(err.Error(), "for a dense copy of 60 rows × 6 features (") {

@@ -15,9 +15,10 @@ import (
 
 var timeLeftSets = flag.Int("time-left", 0, "data sets on which the shown time left is compared with the time; zero: none, because a clock judges them")
 
-// The test uses sets whose tuning takes half a second or more. Tune reports the time left after a
-// fifth of the time. On nine of ten sets, the reported time is right within a factor of 1.5. 60
-// sets take a minute, on a machine without other work.
+// On nine of ten data sets, the reported time left is correct within a factor of 1.5 after a fifth
+// of the time.
+//
+// With -time-left 60, the test takes a minute on a machine without other work.
 func TestTimeLeftOfDrawnSets(t *testing.T) {
 	if *timeLeftSets == 0 {
 		t.Skip("needs -time-left N and a quiet machine")
@@ -78,9 +79,8 @@ func (l *powerLearner) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// The searches of outer folds have fewer rows than the first search. When they begin, the expected
-// time of one of their evaluations is right within a factor of 1.5. The time of a fit is the number
-// of its rows to a power from ½ to 3.
+// When the outer folds begin, the time left is correct within a factor of 1.5, although their fits
+// have fewer rows.
 func TestTimeLeftOfFoldsWithFewerRows(t *testing.T) {
 	const factor = 1.5
 	for _, power := range []float64{.5, 1, 2, 3} {
@@ -89,7 +89,7 @@ func TestTimeLeftOfFoldsWithFewerRows(t *testing.T) {
 			var total time.Duration
 			synctest.Test(t, func(t *testing.T) {
 				tuner := Tuner{Learner: &powerLearner{Power: power}, Workers: 1, Repeats: repeats, Progress: func(p Progress) { steps = append(steps, p) }}
-				total = mustTune(t, tuner, houses(80)).Elapsed
+				total = mustTune(t, tuner, houseData(80)).Elapsed
 			})
 			first := slices.IndexFunc(steps, func(p Progress) bool { return strings.HasPrefix(p.Stage, "outer fold") })
 			p, searches := steps[first], defaultOuterFolds*repeats

@@ -17,11 +17,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// This file computes the rows of the trials of Tuner. If its code changes, the kept rows are stale
-// (see rowSource). The tests of the rows are in rows_test.go.
+// This file computes the rows of the trials of Tuner. A change of its code makes the kept rows
+// stale.
 
-// A trialSize bounds the data sets of a trial. It also bounds the searches with which tuning is
-// compared.
+// A trialSize holds the largest numbers of rows and columns, and the sizes of the random and grid
+// searches.
 type trialSize struct{ rows, columns, random, grid int }
 
 var (
@@ -29,8 +29,7 @@ var (
 	fullTrial  = trialSize{2000, 200, 1000, 20} // the size of the kept rows
 )
 
-// A tuneTrial computes a row for each generated data set. A row has the number, the trait, the rows
-// and the columns of the set, followed by the cells of the outcome.
+// A tuneTrial computes a row for each generated data set, which describes the set and the outcome.
 type tuneTrial struct {
 	file     string
 	shuffled bool // all sets are, or none
@@ -68,8 +67,7 @@ type trialSet struct {
 	fresh learn.Data // of the same population, for the risk
 }
 
-// drawTrial draws the data set number k. It has from 20 to size.rows rows, and from 2 to
-// size.columns columns. The sets have eight traits in turn, such as collinear features.
+// drawTrial draws the data set number k, which has one of eight traits, such as collinear features.
 func drawTrial(k int, size trialSize, shuffled bool) trialSet {
 	rng := rand.New(rand.NewPCG(uint64(k), 22))
 	n := int(math.Round(20 * math.Pow(float64(size.rows)/20, rng.Float64())))
@@ -153,12 +151,12 @@ func (s trialSet) smaller() int {
 	return min(positive, len(s.data.Y)-positive)
 }
 
-// A search has found the lowest CV loss if its own CV loss is higher by at most nearLowest times
-// the constant prediction's loss.
+// nearLowest is the largest excess of a CV loss over the lowest known loss, in units of the
+// constant prediction's loss.
 const nearLowest = 1e-3
 
-// findsCells compares two CV losses: the loss at the end of a search, and the lowest loss that
-// random search and exhaustive search find together.
+// findsCells compares the CV loss of a search with the lowest loss of random search and grid
+// search.
 func findsCells(ctx context.Context, s trialSet, size trialSize) ([]string, error) {
 	tuner := Tuner{OuterFolds: -1, Workers: 1, KeepWinner: true}
 	tuned, err := tuner.Tune(ctx, s.data)
@@ -177,8 +175,7 @@ func findsCells(ctx context.Context, s trialSet, size trialSize) ([]string, erro
 	return []string{fmt.Sprintf("%.2g", excess), strconv.Itoa(len(tuned.Path)), low.place(tuned.Hyper), low.place(low.x), cause}, nil
 }
 
-// lowest is the point with the lowest CV loss that random search and exhaustive search find
-// together, within the tuner's bounds.
+// The type lowest holds the point with the lowest CV loss of random search and grid search.
 type lowest struct {
 	*tuneSearch
 	loss float64
@@ -233,9 +230,8 @@ func (l *lowest) place(x []float64) string {
 	return strings.Join(shares, " ")
 }
 
-// cause returns the reason why the tuned point is not the lowest point. If the CV loss rises
-// between the two points, on a line in the logarithms of the hyperparameters, the reason is another
-// valley. Otherwise, the budget was too small, or the search ended early.
+// The method cause returns a reason why a search ended above the lowest CV loss. The reason is
+// another valley if the loss rises between the two points.
 func (l *lowest) cause(tuned *Tuned) string {
 	const points = 50
 	for p := range points {
@@ -254,8 +250,8 @@ func (l *lowest) cause(tuned *Tuned) string {
 	return "ended early"
 }
 
-// riskCells compares the nested estimates with the true risks. The true risks are means over fresh
-// examples. The unit is the constant prediction's CV loss.
+// riskCells compares the nested estimates with the true risks, in units of the constant
+// prediction's loss.
 func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
 	w, err := Tuner{Workers: 1, Repeats: 1, KeepWinner: true}.begin(ctx, cvgm.Config{Data: s.data}, nil)
 	if err != nil {
@@ -292,8 +288,7 @@ func riskCells(ctx context.Context, s trialSet, _ trialSize) ([]string, error) {
 			}
 		}
 	}
-	// The comparison has the difference to the defaults in per cent of the constant prediction's
-	// risk. The row has it in the unit of the loss.
+	// The row has the difference in the unit of the loss, but the comparison has it in per cent.
 	byDefault, _ := tuned.Risk.comparisonWith(defaultName)
 	constant, _ := tuned.Risk.comparisonWith(constantName)
 	unit := tuned.Risk.Constant.Mean / 100

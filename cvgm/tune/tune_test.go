@@ -28,9 +28,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// houses returns data with 7 features and numeric labels. The units of the features are from 1e-3
-// to 1e3, and the labels are some hundreds.
-func houses(rows int) learn.Data {
+// houseData returns a regression with 7 features in units from 1e-3 to 1e3.
+func houseData(rows int) learn.Data {
 	src := synth.NewStream(3, "houses")
 	d := learn.Data{X: mat.NewDense(rows, 7, nil), Y: make([]float64, rows)}
 	for i := range rows {
@@ -74,10 +73,9 @@ func (t *Tuned) kinds() []WarningKind {
 	return kinds
 }
 
-// The CV loss of a result equals the loss of a new CV with the splits and the hyperparameters of
-// the result.
+// Tuned.Loss equals the loss of a new CV for the same splits and hyperparameters.
 func TestTunedIsWhatItSays(t *testing.T) {
-	for name, d := range map[string]learn.Data{"regression": houses(80), "classes": twoClasses(150, 4)} {
+	for name, d := range map[string]learn.Data{"regression": houseData(80), "classes": twoClasses(150, 4)} {
 		t.Run(name, func(t *testing.T) {
 			tuned := mustTune(t, Tuner{}, d)
 			c := cvgm.Config{Data: d, Splits: tuned.Splits, Standardise: true, Loss: cvgm.SquaredError{}, Centring: cvgm.MeanCentring, Learner: func() learn.Learner { return &linear.ElasticNet{} }}
@@ -108,7 +106,7 @@ func TestTunedIsWhatItSays(t *testing.T) {
 }
 
 func TestTuneRepeatsItself(t *testing.T) {
-	d := houses(40)
+	d := houseData(40)
 	strip := func(tuned *Tuned) Tuned { c := *tuned; c.Elapsed, c.Config = 0, cvgm.Config{}; return c } // functions are never equal
 	first := strip(mustTune(t, Tuner{Seed: 7, Workers: 1}, d))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -123,10 +121,9 @@ func TestTuneRepeatsItself(t *testing.T) {
 	}
 }
 
-// Ridge and lasso are special cases of the elastic net. If a penalty does not help, it is exactly
-// 0.
+// A penalty that does not lower the CV loss becomes exactly 0.
 func TestTuneFixedAndZeros(t *testing.T) {
-	d := houses(60)
+	d := houseData(60)
 	ridge := mustTune(t, Tuner{Fixed: map[string]float64{"λ1": 0}, OuterFolds: -1}, d)
 	lasso := mustTune(t, Tuner{Fixed: map[string]float64{"λ2": 0}, OuterFolds: -1}, d)
 	if ridge.Hyper[0] != 0 || !(ridge.Hyper[1] > 0) || lasso.Hyper[1] != 0 || !(lasso.Hyper[0] > 0) {
@@ -169,10 +166,10 @@ func TestTuneKernelMachineAndSVM(t *testing.T) {
 	}
 }
 
-// Some labels are far from the others. The Huber loss then predicts the other labels better than
-// the squared error does.
+// If some labels are outliers, Huber regression predicts the true labels better than least squares
+// does.
 func TestTuneHuber(t *testing.T) {
-	d := houses(90)
+	d := houseData(90)
 	clean := learn.Data{X: d.X, Y: slices.Clone(d.Y)}
 	for i := 0; i < 90; i += 6 {
 		d.Y[i] += 3000
@@ -190,7 +187,7 @@ func TestTuneHuber(t *testing.T) {
 }
 
 func TestTuneKeepsGroupsTogether(t *testing.T) {
-	d := houses(60)
+	d := houseData(60)
 	groups := make([]int, 60)
 	for i := range groups {
 		groups[i] = i / 7
@@ -201,9 +198,9 @@ func TestTuneKeepsGroupsTogether(t *testing.T) {
 	}
 }
 
-// A cancelled call returns within one fit. It returns the best point so far.
+// After a cancellation, Tune returns the best point so far without a further fit.
 func TestTuneCancelled(t *testing.T) {
-	d := houses(80)
+	d := houseData(80)
 	why := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	evaluations := 0
@@ -231,8 +228,7 @@ func TestTuneCancelled(t *testing.T) {
 	if tuned, err := (Tuner{}).Tune(ctx, d); tuned != nil || !errors.Is(err, why) {
 		t.Errorf("cancelled before: %v, %v", tuned, err)
 	}
-	// A fit of the learner cancels the context between two splits. This happens in the search, in
-	// the evaluation after the search, or just before the fit of the model. No other fit follows.
+	// The learner cancels ctx in the search, after the search, or before the final fit.
 	hyper := []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}
 	const folds, most = 10, 12 // of the CV loss
 	for _, last := range []int{folds + 5, folds*most + 1, folds * (most + 1)} {
@@ -251,8 +247,7 @@ func TestTuneCancelled(t *testing.T) {
 			t.Errorf("%d fits, want %d", fits, last)
 		}
 	}
-	// The context ends during the first report, which comes before any split is loaded. No split is
-	// loaded afterwards.
+	// If ctx is cancelled during the first report, Tune loads no split.
 	loading, leave := context.WithCancel(t.Context())
 	loads, reports := 0, []Progress{}
 	counted := &countingLearner{Loads: func() { loads++ }}
@@ -263,7 +258,7 @@ func TestTuneCancelled(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || tuned != nil || loads > 0 || len(reports) != 1 || reports[0].Stage != "loading" || reports[0].Evaluations != 0 {
 		t.Errorf("cancelled while loading: %v, %v after %d loads and the reports %v", tuned, err, loads, reports)
 	}
-	// In the nested estimate: all but that is there.
+	// If ctx is cancelled during the nested estimate, Tune returns the model without the estimate.
 	ctx, stop := context.WithCancel(t.Context())
 	tuned, err = Tuner{Progress: func(p Progress) {
 		if strings.HasPrefix(p.Stage, "outer fold 2") {
@@ -275,7 +270,7 @@ func TestTuneCancelled(t *testing.T) {
 	}
 }
 
-// countingLearner is an elastic net that tells of each fit.
+// countingLearner is an elastic net that calls a function in each fit.
 type countingLearner struct {
 	linear.ElasticNet
 	Fits  func()
@@ -296,8 +291,7 @@ func (l *countingLearner) Fit(theta, hyper []float64) error {
 	return l.ElasticNet.Fit(theta, hyper)
 }
 
-// slowFits returns a Tuner whose learner has slow fits. Fit number k, counted from 1, takes the
-// time fitTime(k).
+// slowFits returns a Tuner whose learner sleeps for fitTime(k) in its fit number k.
 func slowFits(fitTime func(fit int) time.Duration) Tuner {
 	fits := 0
 	return Tuner{Loss: cvgm.SquaredError{}, Workers: 1,
@@ -305,8 +299,7 @@ func slowFits(fitTime func(fit int) time.Duration) Tuner {
 		Hyper:   []learn.Hyperparameter{{Name: "λ1", Lower: 1e-3, Default: .1, Upper: 1}, {Name: "λ2", Lower: 1e-3, Default: .1, Upper: 1}}}
 }
 
-// If MaxTime is too short for all work, Tune omits parts of the work and returns a warning. In this
-// test, only fits take time.
+// If MaxTime is too short, Tune omits parts of its work and returns a warning for each part.
 func TestTuneEconomises(t *testing.T) {
 	const each, folds = time.Second, 10
 	for _, test := range []struct {
@@ -329,7 +322,7 @@ func TestTuneEconomises(t *testing.T) {
 			var last Progress
 			tuner.Progress = func(p Progress) { last = p }
 			began := time.Now()
-			tuned := mustTune(t, tuner, houses(100))
+			tuned := mustTune(t, tuner, houseData(100))
 			for _, kind := range append(test.want, test.not...) {
 				if want := slices.Contains(test.want, kind); slices.Contains(tuned.kinds(), kind) != want {
 					t.Errorf("%v: the warnings are %v; one of kind %v: want %v", tuner.MaxTime, tuned.Warnings, kind, want)
@@ -338,8 +331,8 @@ func TestTuneEconomises(t *testing.T) {
 			if nested := strings.HasPrefix(last.Stage, "outer fold"); len(tuned.Splits) != test.folds || nested != test.nested {
 				t.Errorf("%v: %d folds, want %d; nested estimate %v, want %v", tuner.MaxTime, len(tuned.Splits), test.folds, nested, test.nested)
 			}
-			// Tune may exceed MaxTime by the fit in progress, the evaluation at the best point, and
-			// the fit of the model.
+			// Tune may exceed MaxTime by the fit in progress, an evaluation at the best point, and
+			// the final fit.
 			if took := time.Since(began); took != tuned.Elapsed || took > tuner.MaxTime+(1+folds+1)*each {
 				t.Errorf("%v: took %v, as %v", tuner.MaxTime, took, tuned.Elapsed)
 			}
@@ -350,7 +343,7 @@ func TestTuneEconomises(t *testing.T) {
 	}
 }
 
-// MaxTime ends an evaluation between its fits, but the first one.
+// MaxTime ends every evaluation but the first one between two fits.
 func TestTuneMaxTimeEndsBetweenFits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const allowed, folds, lasts = time.Minute, 10, 15
@@ -362,15 +355,15 @@ func TestTuneMaxTimeEndsBetweenFits(t *testing.T) {
 			return 0
 		})
 		tuner.MaxTime = allowed
-		tuned := mustTune(t, tuner, houses(100))
-		// One evaluation at the best point and the model are left.
+		tuned := mustTune(t, tuner, houseData(100))
+		// The remaining fits are one evaluation at the best point and the final fit.
 		if fits != lasts+folds+1 || len(tuned.Path) != 1 || !slices.Contains(tuned.kinds(), OutOfBudget) || slices.Contains(tuned.kinds(), FailedFits) {
 			t.Errorf("%d fits, %v", fits, tuned)
 		}
 	})
 }
 
-// Tune reports the time left from the second evaluation on. This time is about right.
+// After two evaluations, Tune reports the time left, which is correct within a factor of 2.
 func TestTuneTimeLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var steps []Progress
@@ -383,7 +376,7 @@ func TestTuneTimeLeft(t *testing.T) {
 				stages = append(stages, p.Stage)
 			}
 		}
-		tuned := mustTune(t, tuner, houses(80))
+		tuned := mustTune(t, tuner, houseData(80))
 		if steps[0].Left != 0 || steps[1].Left != 0 {
 			t.Errorf("time left before and after one evaluation: %v", steps[:2])
 		}
@@ -405,7 +398,7 @@ func TestTuneTimeLeft(t *testing.T) {
 
 func TestTuneBudget(t *testing.T) {
 	for _, most := range []int{1, 2, 11, 15} {
-		tuned := mustTune(t, Tuner{MaxEvals: most, OuterFolds: -1}, houses(50))
+		tuned := mustTune(t, Tuner{MaxEvals: most, OuterFolds: -1}, houseData(50))
 		if len(tuned.Path) != most || !slices.Contains(tuned.kinds(), OutOfBudget) {
 			t.Errorf("MaxEvals %d: %d evaluations, %v", most, len(tuned.Path), tuned.Warnings)
 		}
@@ -414,11 +407,11 @@ func TestTuneBudget(t *testing.T) {
 
 func TestTuneWarns(t *testing.T) {
 	src := synth.NewStream(5, "noise")
-	noise := houses(40)
+	noise := houseData(40)
 	for i := range noise.Y {
 		noise.Y[i] = src.NormFloat64()
 	}
-	flat := houses(20)
+	flat := houseData(20)
 	for i := range flat.Y {
 		flat.Y[i] = 3
 	}
@@ -448,7 +441,7 @@ func TestTuneWarns(t *testing.T) {
 	}{
 		"noise":                {Tuner{}, noise, AtBound},
 		"constant labels":      {Tuner{}, flat, NoInformation},
-		"one hyperparameter":   {Tuner{Hyper: []learn.Hyperparameter{{Name: "λ1", Lower: 1, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1, Default: 1, Upper: 1}}}, houses(20), NoImprovement},
+		"one hyperparameter":   {Tuner{Hyper: []learn.Hyperparameter{{Name: "λ1", Lower: 1, Default: 1, Upper: 1}, {Name: "λ2", Lower: 1, Default: 1, Upper: 1}}}, houseData(20), NoImprovement},
 		"wide":                 {Tuner{}, wide, Overfitting},
 		"one class in a split": {Tuner{Splits: singles}, rare, OneClass},
 		"many":                 {Tuner{}, learn.Data{X: mat.DenseCopyOf(noise.Dense().Slice(0, 12, 0, 7)), Y: noise.Y[:12]}, ManyHyperparameters},
@@ -469,12 +462,12 @@ func TestTuneWarns(t *testing.T) {
 }
 
 func TestTuneRefuses(t *testing.T) {
-	d := houses(30)
+	d := houseData(30)
 	one := twoClasses(20, 2)
 	for i := range one.Y {
 		one.Y[i] = 1
 	}
-	nan := houses(20)
+	nan := houseData(20)
 	nan.Dense().Set(3, 2, math.NaN())
 	groups := make([]int, 30)
 	for name, test := range map[string]struct {
@@ -515,8 +508,9 @@ func TestTuneRefuses(t *testing.T) {
 	}
 }
 
-// flowers returns a table of three classes. It has a categorical column, missing values and groups.
-func flowers(t *testing.T) *table.Table {
+// flowerTable returns a table of three classes with a categorical column, missing values and
+// groups.
+func flowerTable(t *testing.T) *table.Table {
 	src := synth.NewStream(6, "flowers")
 	text := "kind,length,width,colour,bed\n"
 	for i := range 120 {
@@ -533,7 +527,7 @@ func flowers(t *testing.T) *table.Table {
 }
 
 func TestTuneClasses(t *testing.T) {
-	tbl := flowers(t)
+	tbl := flowerTable(t)
 	if _, err := (Tuner{}).TuneTable(t.Context(), tbl); err == nil || !strings.Contains(err.Error(), "Table.Binary") {
 		t.Errorf("three classes: %v", err)
 	}
@@ -584,10 +578,8 @@ func TestTuneClasses(t *testing.T) {
 	}
 }
 
-// BenchmarkTune tunes an elastic net with 10 folds, without the nested estimate. One search
-// converges. The other search ends at its budget, so the number of its evaluations does not depend
-// on rounding. The benchmark reports the number of evaluations of the CV loss, and the time of an
-// evaluation.
+// BenchmarkTune measures the time of an evaluation of the CV loss. One search ends at its budget,
+// because rounding may change the number of evaluations of a search that converges.
 func BenchmarkTune(b *testing.B) {
 	for _, c := range []struct {
 		name         string
@@ -611,13 +603,11 @@ func BenchmarkTune(b *testing.B) {
 	}
 }
 
-// A search allocates memory for its start, for its descents, and for one entry of the path per
-// evaluation.
+// Except at its start, a search allocates at most once for each evaluation.
 func TestTuneAllocatesThePathAlone(t *testing.T) {
 	const (
 		looked = 100 // evaluations one by one
-		// AllocsPerRun also counts allocations of the runtime. There are at most runtimeAllocs of
-		// them.
+		// runtimeAllocs bounds the allocations of Go's runtime, which AllocsPerRun counts, too.
 		runtimeAllocs = 5
 		few           = 5 // evaluations of a short descent; its start allocates as much memory as the start of a longer one
 	)
@@ -680,10 +670,9 @@ func TestTuneAllocatesThePathAlone(t *testing.T) {
 	}
 }
 
-// Weights affect the bounds, the CV loss, the risk and the model. A common factor of all weights
-// changes nothing.
+// Tune returns the same losses after all weights are multiplied by a common factor.
 func TestTuneWeights(t *testing.T) {
-	for name, d := range map[string]learn.Data{"regression": houses(40), "classes": twoClasses(50, 3)} {
+	for name, d := range map[string]learn.Data{"regression": houseData(40), "classes": twoClasses(50, 3)} {
 		t.Run(name, func(t *testing.T) {
 			for i := range d.Y {
 				d.Weights = append(d.Weights, float64(1+i%3))
@@ -715,7 +704,7 @@ func TestTuneWeights(t *testing.T) {
 
 // Config and Searched give the minimised CV loss again, with the same bits.
 func TestTunedConfig(t *testing.T) {
-	tuned := mustTune(t, Tuner{OuterFolds: -1, Fixed: map[string]float64{"λ2": 0}}, houses(40))
+	tuned := mustTune(t, Tuner{OuterFolds: -1, Fixed: map[string]float64{"λ2": 0}}, houseData(40))
 	cv := casetest.Must(cvgm.New(tuned.Config))(t)
 	loss := casetest.Must(cv.Eval(nil, tuned.Hyper))(t)
 	again, err := cv.StandardError()
@@ -729,8 +718,7 @@ func TestTunedConfig(t *testing.T) {
 	}
 }
 
-// The design and the pattern search move hyperparameters of different kinds separately.
-// Hyperparameters with different names have different kinds.
+// Hyperparameters with different names have different kinds, so a search moves them separately.
 func TestTuneMovesHyperparametersApart(t *testing.T) {
 	for _, learner := range []learn.Tunable{&linear.ElasticNet{}, &linear.SparseLogistic{}, &linear.Huber{}, &kernel.Ridge{}, &linear.Logistic{}, &margin.SVM{}, &kernel.SVM{}} {
 		d := twoClasses(40, 3)
@@ -751,10 +739,9 @@ func TestTuneMovesHyperparametersApart(t *testing.T) {
 	}
 }
 
-// A penalty is set to 0 only if the CV loss is then not higher. The search continues from this
-// point.
+// A search sets a penalty to 0 only if the CV loss does not increase.
 func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
-	w := casetest.Must(Tuner{}.begin(t.Context(), cvgm.Config{Data: houses(40)}, nil))(t)
+	w := casetest.Must(Tuner{}.begin(t.Context(), cvgm.Config{Data: houseData(40)}, nil))(t)
 	splits := casetest.Must(w.drawSplits(w.rows(), 5))(t)
 	s := casetest.Must(w.newSearch(w.rows(), splits))(t)
 	start := []float64{s.hyper[0].Lower, s.hyper[1].Default}
@@ -768,15 +755,14 @@ func TestTuneSetsNoPenaltyToZeroAtAHigherLoss(t *testing.T) {
 	}
 }
 
-// begun returns the work of a tuner on the data, before its search.
-func begun(t *testing.T, tuner Tuner, d learn.Data) *tuning {
+// beginTuning returns the state of Tune before the search.
+func beginTuning(t *testing.T, tuner Tuner, d learn.Data) *tuning {
 	t.Helper()
 	w := casetest.Must(tuner.begin(t.Context(), cvgm.Config{Data: d}, nil))(t)
 	return w
 }
 
-// There are at most as many folds as the smaller class has examples. Either class may be the
-// smaller one. Each split has both classes in training and in validation.
+// The number of folds is at most the size of the smaller class, so each fold has both classes.
 func TestTuneFoldsByTheSmallerClass(t *testing.T) {
 	for _, smaller := range []float64{-1, 1} {
 		d := twoClasses(24, 2)
@@ -786,7 +772,7 @@ func TestTuneFoldsByTheSmallerClass(t *testing.T) {
 				d.Y[i] = smaller
 			}
 		}
-		w := begun(t, Tuner{}, d)
+		w := beginTuning(t, Tuner{}, d)
 		splits, err := w.drawSplits(w.rows(), 0)
 		if err != nil || len(splits) != 3 {
 			t.Errorf("smaller class %v: %d folds, want 3, error %v", smaller, len(splits), err)
@@ -799,15 +785,14 @@ func TestTuneFoldsByTheSmallerClass(t *testing.T) {
 	}
 }
 
-// If the splits are in the order of time, an example is in one outer fold only, even if several of
-// the user's splits validate on it.
+// If the splits are in the order of time, no example is in two outer folds.
 func TestTuneOuterFoldsInTimeShareNoExample(t *testing.T) {
 	var splits []cvgm.Split
 	rows := sample.Complement(nil, 40)
 	for start := 8; start+8 <= len(rows); start += 4 { // blocks that overlap by half
 		splits = append(splits, cvgm.Split{Train: rows[:start], Val: rows[start : start+8]})
 	}
-	outer, err := begun(t, Tuner{Splits: splits}, houses(40)).drawOuterFolds(rows, 3, 0)
+	outer, err := beginTuning(t, Tuner{Splits: splits}, houseData(40)).drawOuterFolds(rows, 3, 0)
 	if err != nil || len(outer) != 3 {
 		t.Fatalf("%d outer folds, error %v", len(outer), err)
 	}
@@ -822,10 +807,10 @@ func TestTuneOuterFoldsInTimeShareNoExample(t *testing.T) {
 func TestTuneExpectsLessTimeOfFewerFolds(t *testing.T) {
 	var w *tuning
 	var each time.Duration
-	w = begun(t, Tuner{Progress: func(Progress) {
+	w = beginTuning(t, Tuner{Progress: func(Progress) {
 		w.evalTime += 24 * time.Hour // a time that clocks do not disturb
 		each, w.deadline = w.evalTime, time.Now().Add(time.Minute)
-	}}, houses(40))
+	}}, houseData(40))
 	splits := casetest.Must(w.drawSplits(w.rows(), 8))(t)
 	s := casetest.Must(w.newSearch(w.rows(), splits))(t)
 	fewer, err := w.reduceWork(s, w.rows())
@@ -834,10 +819,9 @@ func TestTuneExpectsLessTimeOfFewerFolds(t *testing.T) {
 	}
 }
 
-// In the CV loss of the constant prediction, an example of weight w counts as w examples, both in
-// training and in validation.
+// For the loss of the constant prediction, an example of weight w counts as w examples.
 func TestTuneConstantLossCountsWeights(t *testing.T) {
-	d, repeated := houses(12), learn.Data{}
+	d, repeated := houseData(12), learn.Data{}
 	var x []float64
 	var copies [][]int
 	for i, y := range d.Y {
@@ -855,23 +839,21 @@ func TestTuneConstantLossCountsWeights(t *testing.T) {
 		long = append(long, cvgm.Split{Train: slices.Concat(sample.Pick(copies, s.Train)...), Val: slices.Concat(sample.Pick(copies, s.Val)...)})
 	}
 	for _, loss := range []cvgm.Loss{cvgm.SquaredError{}, cvgm.AbsoluteError{}, cvgm.HuberLoss{Delta: 20}} {
-		got, err := begun(t, Tuner{Loss: loss}, d).constantLoss(splits)
-		want, errLong := begun(t, Tuner{Loss: loss}, repeated).constantLoss(long)
+		got, err := beginTuning(t, Tuner{Loss: loss}, d).constantLoss(splits)
+		want, errLong := beginTuning(t, Tuner{Loss: loss}, repeated).constantLoss(long)
 		if err := errors.Join(err, errLong); err != nil || math.Abs(got-want) > 1e-9*want {
 			t.Errorf("%T: %v with weights, %v of repeated examples, error %v", loss, got, want, err)
 		}
 	}
 }
 
-// In the nested estimate, an example counts in proportion to its weight. The risk of the constant
-// prediction is the weighted mean of its losses on the examples that an outer fold leaves out, over
-// all outer folds.
+// The nested estimate weights the out-of-fold losses of the constant prediction like the examples.
 func TestTuneRiskCountsWeights(t *testing.T) {
-	d := houses(30)
+	d := houseData(30)
 	for i := range d.Y {
 		d.Weights = append(d.Weights, float64(1+i*i%7))
 	}
-	w := begun(t, Tuner{MaxEvals: 2, Folds: 2, OuterFolds: 3, Repeats: 1}, d)
+	w := beginTuning(t, Tuner{MaxEvals: 2, Folds: 2, OuterFolds: 3, Repeats: 1}, d)
 	casetest.Must(w.run())(t)
 	var sum, total float64
 	for _, j := range w.judgedModels {
@@ -886,19 +868,18 @@ func TestTuneRiskCountsWeights(t *testing.T) {
 	}
 }
 
-// absolute is a learner that a user may have written: Huber regression with a threshold far below
-// all residuals.
-type absolute struct{ linear.Huber }
+// absoluteLearner is a user-defined learner: Huber regression with a tiny threshold.
+type absoluteLearner struct{ linear.Huber }
 
-func (*absolute) New() learn.Learner { return &absolute{linear.Huber{Intercept: true}} }
+func (*absoluteLearner) New() learn.Learner { return &absoluteLearner{linear.Huber{Intercept: true}} }
 
-func (*absolute) Dims(n int) (theta, hyper int) { return n + 1, 1 }
+func (*absoluteLearner) Dims(n int) (theta, hyper int) { return n + 1, 1 }
 
-func (l *absolute) Fit(theta, hyper []float64) error {
+func (l *absoluteLearner) Fit(theta, hyper []float64) error {
 	return l.Huber.Fit(theta, []float64{hyper[0], 1e-3})
 }
 
-func (l *absolute) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+func (l *absoluteLearner) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	all := *g
 	if g.Hyper != nil {
 		all.Hyper = make([]float64, 2)
@@ -911,14 +892,14 @@ func (l *absolute) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) err
 	return err
 }
 
-func (*absolute) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
+func (*absoluteLearner) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	return []learn.Hyperparameter{{Name: "ridge", Lower: 1e-8 * m.Trace, Default: .03 * m.Variance, Upper: 10 * m.Trace, Zero: true}}
 }
 
-// If a user's own learner is a learn.Tunable, it is tuned like the learners of this module.
+// Tune accepts a user's own learner that implements learn.Tunable.
 func TestTuneALearnerOfYourOwn(t *testing.T) {
-	d := houses(60)
-	tuned := mustTune(t, Tuner{Learner: &absolute{}, OuterFolds: 2, MaxEvals: 10}, d)
+	d := houseData(60)
+	tuned := mustTune(t, Tuner{Learner: &absoluteLearner{}, OuterFolds: 2, MaxEvals: 10}, d)
 	if !slices.Equal(tuned.Names, []string{"ridge"}) || !(tuned.Loss < tuned.ConstantLoss) || tuned.Model == nil || tuned.Risk == nil {
 		t.Errorf("%v", tuned)
 	}

@@ -19,7 +19,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// lineData returns n rows of two features. The function label makes the label of a row.
+// lineData returns n rows of two features, whose labels come from the function label.
 func lineData(n int, label func(row []float64, noise float64) float64) learn.Data {
 	src := synth.NewStream(3, "warnings")
 	d := learn.Data{X: mat.NewDense(n, 2, nil), Y: make([]float64, n)}
@@ -49,9 +49,7 @@ func TestFixedRefusesTwoSpellings(t *testing.T) {
 	}
 }
 
-// If one example has more than the share dominantShare of the total weight, a warning names it. If
-// it has nearly all weight, no comparison is decided. Weights of equal size cause no warning, and
-// neither do the weights of Balanced classes.
+// Tune warns of an example whose share of the total weight exceeds dominantShare.
 func TestDominantWeight(t *testing.T) {
 	d := lineData(60, noisy)
 	d.Weights = slices.Repeat([]float64{1}, 60)
@@ -65,7 +63,8 @@ func TestDominantWeight(t *testing.T) {
 		if strings.Contains(text, " 1 examples") || weight == 1e6 && !strings.HasSuffix(text, " as with one example.") {
 			t.Error(text)
 		}
-		// The standard error of the CV loss is infinite if and only if the interval of the risk is.
+		// The standard error of the CV loss is infinite if and only if the interval of the risk is
+		// infinite.
 		for _, c := range []Candidate{tuned.Winner, {StandardError: tuned.StandardError}} {
 			if math.IsInf(c.StandardError, 1) != math.IsInf(tuned.Risk.Tuned.High, 1) {
 				t.Errorf("the share %.2f: the CV loss ± %v, the risk %v", share, c.StandardError, tuned.Risk.Tuned)
@@ -84,7 +83,7 @@ func TestDominantWeight(t *testing.T) {
 	}
 }
 
-// If both the nested estimate and the intervals are missing, there is a warning for each of them.
+// Tune warns of missing intervals if there are too few examples for a nested estimate.
 func TestMissingIntervalsAreNamed(t *testing.T) {
 	for _, n := range []int{leastOuter - 1, leastOuter} {
 		tuned := mustTune(t, Tuner{Intervals: true}, lineData(n, noisy))
@@ -94,8 +93,7 @@ func TestMissingIntervalsAreNamed(t *testing.T) {
 	}
 }
 
-// A hyperparameter is near its bound if it ends within the factor atBoundFactor of the bound. It is
-// at the bound only if it equals the bound.
+// Tune distinguishes a hyperparameter at its bound from one that is only near its bound.
 func TestBoundsAreNear(t *testing.T) {
 	free := []bool{true}
 	for _, test := range []struct {
@@ -117,8 +115,7 @@ func TestBoundsAreNear(t *testing.T) {
 	}
 }
 
-// If all labels are equal, there is no warning about a lack of improvement. If fits are exact, the
-// texts do not compare rounding errors.
+// For equal labels or exact fits, the description of the result has no meaningless comparisons.
 func TestVerdictsWithoutErrors(t *testing.T) {
 	constant := mustTune(t, Tuner{}, lineData(40, func([]float64, float64) float64 { return 5 }))
 	if warningText(constant, NoImprovement) != "" || constant.Verdict() != "Use a constant prediction: its CV loss is 0." || strings.Contains(constant.String(), "NaN") {
@@ -130,8 +127,7 @@ func TestVerdictsWithoutErrors(t *testing.T) {
 	}
 }
 
-// If a fit is exact, its CV loss and its training loss are rounding errors. Their ratio has no
-// meaning, so Tune must not warn of it.
+// Tune does not warn of overfitting after an exact fit, because its losses are rounding errors.
 func TestExactFitsAreNotOverfitted(t *testing.T) {
 	src := synth.NewStream(4, "weights of exact fits")
 	for range 20 {
@@ -159,8 +155,7 @@ func TestVerdictNamesTheCVLoss(t *testing.T) {
 	}
 }
 
-// There are six groups, and each group has only one class. Every search nevertheless has both
-// classes in its training rows.
+// If each group has only one class, every search still trains on both classes.
 func TestPureGroups(t *testing.T) {
 	const n, groups = 60, 6
 	for seed := range uint64(20) {
@@ -177,9 +172,8 @@ func TestPureGroups(t *testing.T) {
 	}
 }
 
-// A class occurs only in one or two of eight groups, so a split has no training row of it. The
-// error names the groups, the class and the remedy. If this occurs only in an outer fold, it is a
-// warning.
+// If a split has no training row of a class, the error names the class and a remedy. In an outer
+// fold, the same text is a warning.
 func TestClassOfFewGroups(t *testing.T) {
 	const groups, remedy = 8, "give rows of it in more groups, merge or remove the class, or leave the groups out"
 	for name, c := range map[string]struct {

@@ -23,9 +23,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// wavy returns a regression of n features. The label is a wave in the first feature plus a linear
-// term in the second. The other features have no effect.
-func wavy(rows, n int, seed uint64) learn.Data {
+// waveData returns a regression in which only the first two of n features have an effect.
+func waveData(rows, n int, seed uint64) learn.Data {
 	src := synth.NewStream(seed, "wavy")
 	d := learn.Data{X: mat.NewDense(rows, n, nil), Y: make([]float64, rows)}
 	for i := range rows {
@@ -37,16 +36,15 @@ func wavy(rows, n int, seed uint64) learn.Data {
 	return d
 }
 
-// widthTuner tunes a kernel ridge. Its kernel has a width for each feature, or one common width.
+// widthTuner returns a Tuner for kernel ridge regression with the kernel k.
 func widthTuner(k kernel.Kernel) Tuner {
 	return Tuner{Learner: &kernel.Ridge{Kernel: k, Intercept: true}, OuterFolds: -1, KeepWinner: true}
 }
 
-// Separate widths leave out features without effect and name them. The test error is at most half
-// of the test error with one width. The widths have the same bits in other units, with other
-// numbers of processors, and with any memory.
+// Kernel ridge regression with a width for each feature leaves out features without effect and
+// halves the test error.
 func TestWidths(t *testing.T) {
-	d, fresh := wavy(50, 5, 4), wavy(300, 5, 2)
+	d, fresh := waveData(50, 5, 4), waveData(300, 5, 2)
 	one, each := mustTune(t, widthTuner(nil), d), mustTune(t, widthTuner(kernel.ARD{}), d)
 	if a, b := casetest.Must(one.Model.Risk(cvgm.SquaredError{}, fresh))(t), casetest.Must(each.Model.Risk(cvgm.SquaredError{}, fresh))(t); !(b < a/2) {
 		t.Errorf("test errors %.4g with one width, %.4g with five", a, b)
@@ -88,10 +86,9 @@ func TestWidths(t *testing.T) {
 	}
 }
 
-// If MaxEvals or MaxTime ends the search, the result is the best point that the search with one
-// width has found.
+// If MaxEvals or MaxTime ends a search for widths, Tune returns the best point so far.
 func TestWidthsEndEarly(t *testing.T) {
-	d := wavy(40, 3, 4)
+	d := waveData(40, 3, 4)
 	tuner := widthTuner(kernel.ARD{})
 	tuner.MaxEvals = 15
 	tuned := mustTune(t, tuner, d)
@@ -115,7 +112,7 @@ func TestWidthsEndEarly(t *testing.T) {
 // One width is kept if all features matter alike.
 func TestWidthsKeepOne(t *testing.T) {
 	for seed := range uint64(3) {
-		d := wavy(40, 4, seed)
+		d := waveData(40, 4, seed)
 		for i := range d.Y {
 			d.Y[i] = 0
 			for j := range 4 {
@@ -135,8 +132,7 @@ func TestWidthsKeepOne(t *testing.T) {
 	}
 }
 
-// The splits of a search for widths do not divide groups, and have both classes. If the user has
-// given splits, these are used.
+// The splits of a search for widths keep groups together and contain both classes.
 func TestWidthSplits(t *testing.T) {
 	d := twoClasses(40, 2)
 	rows, groups := []int{}, []int{}
@@ -179,11 +175,10 @@ func TestWidthSplits(t *testing.T) {
 	}
 }
 
-// Separate widths can be combined with support vector machines, weights, groups of features, the
-// user's splits, fixed widths and outer folds. MaxEvals bounds all evaluations of a search. If it
-// ends the search, the result is the best point found.
+// Separate widths work with all other options of Tuner, such as weights, fixed widths and outer
+// folds.
 func TestWidthsOfOtherTuners(t *testing.T) {
-	d := wavy(40, 3, 4)
+	d := waveData(40, 3, 4)
 	weighted := d
 	weighted.Weights = make([]float64, 40)
 	for i := range weighted.Weights {
@@ -228,8 +223,7 @@ func TestWidthsOfOtherTuners(t *testing.T) {
 	}
 }
 
-// The widths of a table have the names of its columns. The pipeline predicts from texts even after
-// it has been written to JSON.
+// Widths names features by the columns of the table.
 func TestWidthsOfTable(t *testing.T) {
 	rng, text := rand.New(rand.NewPCG(1, 3)), "price,area,floor,heating\n"
 	for range 60 {
@@ -253,7 +247,7 @@ func TestWidthsOfTable(t *testing.T) {
 	}
 }
 
-// shrunkNet is an elastic net that describes its two values of λ2 as the widths of two features.
+// shrunkNet is an elastic net that declares its two values of λ2 to be the widths of two features.
 type shrunkNet struct{ linear.ElasticNet }
 
 func (*shrunkNet) New() learn.Learner {
@@ -273,10 +267,9 @@ func (l *shrunkNet) Hyperparameters(m learn.Moments) (all []learn.Hyperparameter
 	return all
 }
 
-// A search for separate widths begins at one common width. The step that sets penalties to 0 does
-// not set this width to 0.
+// A search for separate widths begins at a common width that is not 0.
 func TestWidthsBeginAboveZero(t *testing.T) {
-	d := wavy(40, 2, 4)
+	d := waveData(40, 2, 4)
 	for i := range d.Y {
 		d.Y[i] = d.X.At(i, 0) - 2*d.X.At(i, 1)
 	}

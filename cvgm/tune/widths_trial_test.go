@@ -39,8 +39,8 @@ type widthKind struct {
 	label    func(x []float64, noise float64) float64 // may scale x
 }
 
-// widthKinds holds five kinds: Friedman's three functions (1991), the first of them with 20
-// features, an additive function of all features, and a function of 50 features.
+// widthKinds holds Friedman's three functions (1991), an additive function, and a function of one
+// of 50 features.
 var widthKinds = []widthKind{
 	{"Friedman 1", 20, func(x []float64, noise float64) float64 {
 		return 10*math.Sin(math.Pi*x[0]*x[1]) + 20*(x[2]-.5)*(x[2]-.5) + 10*x[3] + 5*x[4] + noise
@@ -60,13 +60,12 @@ var widthKinds = []widthKind{
 	{"one of 50", 50, func(x []float64, noise float64) float64 { return math.Sin(2*math.Pi*x[0]) + .2*noise }},
 }
 
-// circuit scales x as Friedman does. It returns the reactance of Friedman's circuit.
+// circuit scales x in place and returns the reactance of Friedman's circuit.
 func circuit(x []float64) float64 {
 	x[0], x[1], x[3] = 100*x[0], 40*math.Pi+520*math.Pi*x[1], 1+10*x[3]
 	return x[1]*x[2] - 1/(x[1]*x[3])
 }
 
-// draw returns so many rows.
 func (k widthKind) draw(rng *rand.Rand, rows int) learn.Data {
 	x, y := mat.NewDense(rows, k.features, nil), make([]float64, rows)
 	for i := range y {
@@ -130,8 +129,9 @@ const (
 	mostFriedman = .45  // of Friedman 1, where twenty sets have .27 to .39
 )
 
-// If features differ, separate widths lower the test error. Otherwise they hardly raise it. With
-// -widths 20 -v, the test prints the errors of all kinds.
+// Separate widths lower the test error if features differ, and otherwise hardly raise it.
+//
+// With -widths 20 -v, the test prints the errors of all kinds.
 func TestWidthsTrial(t *testing.T) {
 	casetest.Trial(t)
 	serial.Test(t)
@@ -166,7 +166,7 @@ func TestWidthsTrial(t *testing.T) {
 	if *widthSets == 1 || *widthFolder != "" {
 		return
 	}
-	for name, d := range map[string]learn.Data{"houses": housesFile(t), "rings": rings(t)} {
+	for name, d := range map[string]learn.Data{"houses": housesFile(t), "rings": ringData(t)} {
 		var w widthTrial
 		for set := range *widthSets {
 			rng := rand.New(rand.NewPCG(uint64(set), 2000))
@@ -179,9 +179,8 @@ func TestWidthsTrial(t *testing.T) {
 	}
 }
 
-// On these sets of Friedman's first function, descents alone leave out the third feature, whose
-// linear effect is 0, or keep features without effect. Steps that add and remove single features
-// find its five features.
+// Tune finds the five features of Friedman's first function, because it tries to add and to remove
+// single features.
 func TestStepsFindTheFeatures(t *testing.T) {
 	casetest.Trial(t)
 	serial.Test(t)
@@ -205,17 +204,17 @@ func TestStepsFindTheFeatures(t *testing.T) {
 	}
 }
 
-// If there are more features than the steps may try, there is no step and no error.
+// Tune tries no single features if there are more features than widthTrials.
 func TestStepsOfManyFeatures(t *testing.T) {
 	serial.Test(t)
-	d, tuner := wavy(60, widthTrials+1, 3), widthTuner(kernel.ARD{})
+	d, tuner := waveData(60, widthTrials+1, 3), widthTuner(kernel.ARD{})
 	tuner.Workers = 1
 	if tuned := mustTune(t, tuner, d); len(tuned.Widths()) != widthTrials+1 || tuned.Evaluations > defaultEvals+widthEvals {
 		t.Errorf("%d widths, %d evaluations", len(tuned.Widths()), tuned.Evaluations)
 	}
 }
 
-// housesFile returns the houses of testdata as the learner sees them.
+// housesFile returns the features and labels of testdata/houses.csv.
 func housesFile(t *testing.T) learn.Data {
 	t.Helper()
 	houses := casetest.Must(table.CSV{Target: "price", Missing: table.MissingIsMean}.ReadFile("testdata/houses.csv"))(t)
@@ -233,8 +232,8 @@ func housesFile(t *testing.T) learn.Data {
 	return learn.Data{X: x, Y: d.Y}
 }
 
-// rings returns the two classes of rings as labels ±1.
-func rings(t *testing.T) learn.Data {
+// ringData returns two classes of rings with the labels ±1.
+func ringData(t *testing.T) learn.Data {
 	t.Helper()
 	d := casetest.Must(synth.MakeRings(synth.NewStream(1, "rings"), 100, synth.Rings{}))(t)
 	return learn.Data{X: d.X, Y: d.Y}
@@ -247,7 +246,7 @@ func pickRows(d learn.Data, rows []int) learn.Data {
 	return learn.Data{X: x, Y: sample.Pick(d.Y, rows)}
 }
 
-// writeSet writes the rows with their label last.
+// writeSet writes a CSV file whose last column is the label.
 func writeSet(t *testing.T, name string, d learn.Data) {
 	t.Helper()
 	f := casetest.Must(os.Create(filepath.Join(*widthFolder, name)))(t)

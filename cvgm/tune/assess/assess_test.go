@@ -21,8 +21,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// Regress returns the metrics computed by hand, even in units in which squares overflow or
-// underflow.
+// Regress agrees with a computation by hand, even in units in which squares overflow or underflow.
 func TestRegress(t *testing.T) {
 	for _, exponent := range []int{0, -600, 600} {
 		unit := math.Ldexp(1, exponent)

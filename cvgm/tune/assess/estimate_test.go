@@ -22,7 +22,7 @@ func foldsOf(repeats, rows, k int) (folds [][]int) {
 	return folds
 }
 
-// Risk returns the mean loss and the interval computed by hand, in any unit of the losses.
+// Risk agrees with a computation by hand, in any unit of the losses.
 func TestRisk(t *testing.T) {
 	losses := [][]float64{{1, 2, 3, 6}}
 	r := Rows{Folds: [][]int{{0, 1, 2, 3}}}
@@ -85,8 +85,8 @@ func TestIntervalsCover(t *testing.T) {
 		"folds":          {fold: .2, folds: k, least: .95, most: 1},
 		"uneven weights": {weight: 2, folds: k, least: .95, most: 1},
 		"uneven groups":  {group: 1, weight: 2, units: true, folds: k, least: .95, most: 1},
-		// The bound is lower, because five folds give little information on the variance between
-		// folds.
+		// The smallest accepted share is lower, because five folds give little information on the
+		// variance between folds.
 		"folds far apart": {fold: .4, folds: k, least: .92, most: 1},
 		// As a control, the intervals contain the mean too rarely if correlated rows are treated as
 		// independent.

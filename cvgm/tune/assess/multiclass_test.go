@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ClassifyMulti returns the metrics computed by hand, and ignores rows with a NaN or with weight 0.
+// ClassifyMulti agrees with a computation by hand, and ignores rows with a NaN or with weight 0.
 func TestClassifyMulti(t *testing.T) {
 	s := ClassSample{
 		Y: []float64{0, 0, 1, 2, 2, 1},
