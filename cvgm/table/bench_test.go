@@ -12,9 +12,8 @@ import (
 	"cvgm/synth"
 )
 
-// wide returns a CSV of 5000 rows with 15 columns of numbers and 4 columns of levels. Some values
-// are missing.
-func wide() string {
+// wideCSV returns a CSV with columns of numbers and of levels, in which some values are missing.
+func wideCSV() string {
 	src := synth.NewStream(1, "benchmark table")
 	var b strings.Builder
 	for j := range 19 {
@@ -74,7 +73,7 @@ func wideText() string {
 }
 
 func BenchmarkCSVRead(b *testing.B) {
-	text := wide()
+	text := wideCSV()
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {
@@ -84,10 +83,9 @@ func BenchmarkCSVRead(b *testing.B) {
 	}
 }
 
-// BenchmarkPrepare times the computation of the features of ten splits, and of the normal equations
-// of their elastic nets.
+// BenchmarkPrepare measures the preparation of ten splits for elastic nets.
 func BenchmarkPrepare(b *testing.B) {
-	table, err := CSV{Target: "y", Missing: MissingIsMean}.Read(strings.NewReader(wide()))
+	table, err := CSV{Target: "y", Missing: MissingIsMean}.Read(strings.NewReader(wideCSV()))
 	if err != nil {
 		b.Fatal(err)
 	}

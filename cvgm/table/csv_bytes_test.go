@@ -20,8 +20,8 @@ import (
 	"cvgm/qpdiff/memory"
 )
 
-// numbers returns a CSV of numbers.
-func numbers(rows, columns int) string {
+// numbersCSV returns a CSV of numbers.
+func numbersCSV(rows, columns int) string {
 	var b strings.Builder
 	b.WriteString("y")
 	for j := range columns - 1 {
@@ -40,13 +40,13 @@ func numbers(rows, columns int) string {
 	return b.String() + "\n"
 }
 
-// atEnd calls a function at the end of a text.
-type atEnd struct {
+// endNotifier calls a function at the end of a text.
+type endNotifier struct {
 	io.Reader
 	call func()
 }
 
-func (r atEnd) Read(p []byte) (int, error) {
+func (r endNotifier) Read(p []byte) (int, error) {
 	n, err := r.Reader.Read(p)
 	if err == io.EOF {
 		r.call()
@@ -54,8 +54,8 @@ func (r atEnd) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// formatted returns a CSV of dates with times, amounts of money, and texts.
-func formatted(rows, columns int) string {
+// formattedCSV returns a CSV of dates with times, amounts of money, and texts.
+func formattedCSV(rows, columns int) string {
 	var b strings.Builder
 	b.WriteString("y")
 	for j := range columns - 1 {
@@ -78,13 +78,12 @@ func formatted(rows, columns int) string {
 	return b.String() + "\n"
 }
 
-// The smallest MaxBytes with which Read returns a table is 1 to 2 times the memory that the table
-// holds. Tables do not depend on MaxBytes.
+// Read needs a MaxBytes of at most twice the memory that the table uses.
 func TestBytesOfRead(t *testing.T) {
 	serial.Test(t)
 	for name, text := range map[string]string{
-		"long": numbers(2000, 8), "wide": numbers(20, 5000), "square": numbers(300, 300),
-		"long, formatted": formatted(400, 9), "wide, formatted": formatted(20, 401), "square, formatted": formatted(80, 61),
+		"long": numbersCSV(2000, 8), "wide": numbersCSV(20, 5000), "square": numbersCSV(300, 300),
+		"long, formatted": formattedCSV(400, 9), "wide, formatted": formattedCSV(20, 401), "square, formatted": formattedCSV(80, 61),
 	} {
 		heap := func() int64 {
 			var m runtime.MemStats
@@ -93,7 +92,7 @@ func TestBytesOfRead(t *testing.T) {
 			return int64(m.HeapAlloc)
 		}
 		start, held := heap(), int64(0)
-		want := casetest.Must(CSV{Target: "y"}.Read(atEnd{strings.NewReader(text), func() { held = heap() - start }}))(t)
+		want := casetest.Must(CSV{Target: "y"}.Read(endNotifier{strings.NewReader(text), func() { held = heap() - start }}))(t)
 		rows, columns := want.Dims()
 		held += int64(8 * rows * (columns + 1)) // the values, which are allocated later
 		low, high := int64(0), 8*held
@@ -118,8 +117,7 @@ func TestBytesOfRead(t *testing.T) {
 	}
 }
 
-// A table keeps the texts of its levels and classes in memory, but not the lines of the file that
-// contain these texts.
+// A table keeps its levels in memory, but not the lines of the file.
 func TestBytesOfLevels(t *testing.T) {
 	serial.Test(t)
 	const rows, note = 400, 10_000
@@ -158,7 +156,7 @@ func (r *endlessReader) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Read stops reading an endless text of any kind before the text takes more than MaxBytes.
+// For an endless text, Read returns an error after it has read at most MaxBytes.
 func TestReadOfEndlessTexts(t *testing.T) {
 	serial.Test(t)
 	const bound = 4 << 20
@@ -180,12 +178,11 @@ func TestReadOfEndlessTexts(t *testing.T) {
 	}
 }
 
-// From the size of a file and its first rows, Read estimates the memory that the file needs. The
-// estimate in the error is right within a factor of 2. If the text alone is too large, Read returns
-// the error at once.
+// If a file needs more than MaxBytes, the error estimates the necessary memory within a factor of
+// 2.
 func TestBytesNeededByAFile(t *testing.T) {
 	serial.Test(t)
-	text := numbers(3000, 40)
+	text := numbersCSV(3000, 40)
 	path := filepath.Join(t.TempDir(), "large.csv")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)

@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// read reads a table with the target y.
-func read(t *testing.T, c CSV, text string) *Table {
+// readTable reads a table with the target y.
+func readTable(t *testing.T, c CSV, text string) *Table {
 	t.Helper()
 	c.Target = "y"
 	table, err := c.Read(strings.NewReader(text))
@@ -39,17 +39,16 @@ func TestReadCSV(t *testing.T) {
 	}
 }
 
-// A byte-order mark is no part of the first name, quoted or not.
+// Read skips a byte-order mark before the first name.
 func TestReadCSVSkipsAByteOrderMark(t *testing.T) {
 	for _, text := range []string{"\ufeffy,a\n1,2\n", "\ufeff\"y\",a\n1,2\n", "y,a\r\n1,2\r\n"} {
-		if table := read(t, CSV{}, text); table.Y[0] != 1 || len(table.Columns) != 1 || table.Columns[0].Name != "a" {
+		if table := readTable(t, CSV{}, text); table.Y[0] != 1 || len(table.Columns) != 1 || table.Columns[0].Name != "a" {
 			t.Errorf("%q: %+v", text, table)
 		}
 	}
 }
 
-// The separator of fields is a character that splits all lines into the same number of fields. Of
-// several such characters, it is the one with the most fields.
+// Read finds the separator that splits all lines into the same number of fields.
 func TestSeparatorOfAText(t *testing.T) {
 	wide := "y" // the first line is longer than the part in which the separator is searched
 	for k := range 10_000 {
@@ -84,22 +83,21 @@ func TestSeparatorOfAText(t *testing.T) {
 	}
 }
 
-// In a column with few different numbers, another text is a level if it is in many rows. If it is
-// in few rows, it is a mistake.
+// A frequent text in a column with few different numbers is a level, but a rare text is an error.
 func TestLevelsBesideNumbers(t *testing.T) {
 	file := func(texts ...string) string { return "a,y\n4,3\n" + strings.Join(texts, ",1\n") + ",2\n" }
 	repeated := func(n int, more ...string) string {
 		texts := slices.Repeat([]string{"1", "2", "3+", "4"}, n)
 		return file(append(texts, more...)...)
 	}
-	table := read(t, CSV{}, repeated(leastRows))
+	table := readTable(t, CSV{}, repeated(leastRows))
 	if c := table.Columns[0]; c.Kind != Categorical || !slices.Equal(c.Levels, []string{"1", "2", "3+", "4"}) {
 		t.Errorf("%+v", c)
 	}
 	if len(table.Notes) != 1 || !table.Notes[0].Check || table.Notes[0].Field != "CSV.MissingTexts" || !strings.Contains(table.Notes[0].Text, `["3+"]`) {
 		t.Errorf("%v", table.Notes)
 	}
-	if n := read(t, CSV{MissingTexts: []string{"3+"}, Missing: MissingIsMean}, repeated(leastRows)); n.Columns[0].Kind != Numeric {
+	if n := readTable(t, CSV{MissingTexts: []string{"3+"}, Missing: MissingIsMean}, repeated(leastRows)); n.Columns[0].Kind != Numeric {
 		t.Errorf("%+v", n.Columns)
 	}
 	many := make([]string, 0, 60)
@@ -125,33 +123,33 @@ func TestLevelsBesideNumbers(t *testing.T) {
 
 func TestReadCSVNamesWhatIsWrong(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                              "header",
-		"y,a\n":                         "no examples",
-		"y\n1\n":                        "no features",
-		"b,y\nx,3\nz,3":                 `"y", without the identifiers ["b"]`,
-		"a,y\n1,1\n2,1\nx,1\n":          `"x" in line 4, column "a"`,
-		"a,y\n1,1\n2,2\n3,x\n":          `"x" in line 4, column "y"`,
-		"a:y\n1,5:1\n2,5:2\n":           "not a column",
-		"a,y\n1.5,1\n\"2,5\",2\n":       `"2,5" in line 3, column "a"`,
-		"a,y\n\"1,2,3\",1\n\"2,5\",2\n": `"1,2,3" in line 2, column "a"`,
-		"a,y\n1,\n":                     `"" in line 2, column "y"`,
-		"a,y\n1,1\n na ,2\n":            `"na" in line 3, column "a"`,
-		"a,y\n1,NaN\n":                  `"NaN" in line 2`,
-		"a,y\n1,-inf\n":                 `"-inf" in line 2`,
-		"a,y\n1,2,3\n":                  "line 2",
-		"a,b\n1,2\n ":                   `"y", which is not a column`,
-		"y,a,y\n1,2,1\n":                `"y" in the columns 1 and 3`,
-		"a,y, a\n1,2,1\n":               `"a" in the columns 1 and 3`,
-		",y,\n1,2,1\n":                  `"" in the columns 1 and 3`,
-		",a,y\n1,2,1\n":                 "no name for column 1",
-		"\xff\xfea\x00,y\n1,2":          "not UTF-8 text",
-		"a\x00,y\n1,2":                  "not UTF-8 text",
-		"a,y\n\xff,2\n\xff,2\n":         `"\xff" in line 2, column "a", which is not UTF-8 text`,
-		"\ufeff":                        "header",
-		"a,y\n1e999,2":                  `"1e999" in line 2, column "a"`,
-		"a,y\n1,0x1p-2":                 `"0x1p-2" in line 2, column "y"`,
-		"a,y\n1,one\n2,one\n":           `"one" in all rows of column "y"`,
-		"a,y\n" + numbered(21, "1,k"):   `21 different texts in column "y", first "k0" in line 2`,
+		"":                                 "header",
+		"y,a\n":                            "no examples",
+		"y\n1\n":                           "no features",
+		"b,y\nx,3\nz,3":                    `"y", without the identifiers ["b"]`,
+		"a,y\n1,1\n2,1\nx,1\n":             `"x" in line 4, column "a"`,
+		"a,y\n1,1\n2,2\n3,x\n":             `"x" in line 4, column "y"`,
+		"a:y\n1,5:1\n2,5:2\n":              "not a column",
+		"a,y\n1.5,1\n\"2,5\",2\n":          `"2,5" in line 3, column "a"`,
+		"a,y\n\"1,2,3\",1\n\"2,5\",2\n":    `"1,2,3" in line 2, column "a"`,
+		"a,y\n1,\n":                        `"" in line 2, column "y"`,
+		"a,y\n1,1\n na ,2\n":               `"na" in line 3, column "a"`,
+		"a,y\n1,NaN\n":                     `"NaN" in line 2`,
+		"a,y\n1,-inf\n":                    `"-inf" in line 2`,
+		"a,y\n1,2,3\n":                     "line 2",
+		"a,b\n1,2\n ":                      `"y", which is not a column`,
+		"y,a,y\n1,2,1\n":                   `"y" in the columns 1 and 3`,
+		"a,y, a\n1,2,1\n":                  `"a" in the columns 1 and 3`,
+		",y,\n1,2,1\n":                     `"" in the columns 1 and 3`,
+		",a,y\n1,2,1\n":                    "no name for column 1",
+		"\xff\xfea\x00,y\n1,2":             "not UTF-8 text",
+		"a\x00,y\n1,2":                     "not UTF-8 text",
+		"a,y\n\xff,2\n\xff,2\n":            `"\xff" in line 2, column "a", which is not UTF-8 text`,
+		"\ufeff":                           "header",
+		"a,y\n1e999,2":                     `"1e999" in line 2, column "a"`,
+		"a,y\n1,0x1p-2":                    `"0x1p-2" in line 2, column "y"`,
+		"a,y\n1,one\n2,one\n":              `"one" in all rows of column "y"`,
+		"a,y\n" + numberedLines(21, "1,k"): `21 different texts in column "y", first "k0" in line 2`,
 	} {
 		_, err := ReadCSV(strings.NewReader(text), "y")
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
@@ -160,8 +158,8 @@ func TestReadCSVNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// numbered returns n lines. Each line begins with the text start and ends with its number.
-func numbered(n int, start string) string {
+// numberedLines returns n lines, each of which is the text start and a number.
+func numberedLines(n int, start string) string {
 	var b strings.Builder
 	for k := range n {
 		fmt.Fprintf(&b, "%s%d\n", start, k)
@@ -217,8 +215,7 @@ func TestReadFile(t *testing.T) {
 	}
 }
 
-// If a record cannot be read or split into fields, the error has one line. It names the line of the
-// file, the cause and a remedy.
+// The error for a malformed record names the line, the cause and a remedy.
 func TestErrorsOfRecords(t *testing.T) {
 	pears := pears(t)
 	for name, c := range map[string]struct {

@@ -22,8 +22,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A date that package time writes in a layout can be read with this layout. The layout is among the
-// possible layouts of the text.
+// ParseDate reads every date that package time writes in the same layout.
 func TestLayouts(t *testing.T) {
 	dates := []time.Time{time.Date(2025, 3, 4, 15, 7, 9, 0, time.UTC), time.Date(1999, 12, 31, 0, 0, 59, 0, time.UTC), time.Date(2024, 2, 29, 9, 30, 0, 0, time.UTC)}
 	var all []string
@@ -56,7 +55,7 @@ func TestLayouts(t *testing.T) {
 
 func TestPartsOfDates(t *testing.T) {
 	const text = "sold,y\n2024-12-31 18:00,1\n2025-01-02 06:30,2\n2025-03-01 00:00,3\n2024-12-30 12:00,4\n"
-	table := read(t, CSV{}, text)
+	table := readTable(t, CSV{}, text)
 	var names []string
 	for _, c := range table.Columns {
 		names = append(names, c.Name)
@@ -105,8 +104,7 @@ func TestPartsOfDates(t *testing.T) {
 	}
 }
 
-// The order of day and month is the same for all dates of a column, and there is a note about it.
-// It follows from the column's own dates, from other columns, or from the separator of the file.
+// Read finds one order of day and month for a column, and adds a note if the order is ambiguous.
 func TestOrderOfDayAndMonth(t *testing.T) {
 	for name, c := range map[string]struct {
 		c            CSV
@@ -124,7 +122,7 @@ func TestOrderOfDayAndMonth(t *testing.T) {
 		"given":           {CSV{Dates: map[string]string{"d": "2/1/2006"}}, "d,y\n03/04/2025,1\n05/06/2025,2\n", "2/1/2006", 0},
 		"two digits":      {CSV{}, "d,y\n13/04/25,1\n05/06/25,2\n", "2/1/06", 1},
 	} {
-		table := read(t, c.c, c.text)
+		table := readTable(t, c.c, c.text)
 		if got := table.Columns[0].Date; got == nil || got.Layout != c.layout || len(table.Notes) != c.notes {
 			t.Errorf("%s: %+v, notes %q", name, got, table.Notes)
 		}
@@ -134,12 +132,12 @@ func TestOrderOfDayAndMonth(t *testing.T) {
 			}
 		}
 	}
-	table := read(t, CSV{Categorical: []string{"d"}}, "d,y\n03/04/2025,1\n05/06/2025,2\n03/04/2025,3\n")
+	table := readTable(t, CSV{Categorical: []string{"d"}}, "d,y\n03/04/2025,1\n05/06/2025,2\n03/04/2025,3\n")
 	if len(table.Columns) != 1 || table.Columns[0].Kind != Categorical || table.Columns[0].Date != nil {
 		t.Errorf("levels: %+v", table.Columns)
 	}
 	for want, text := range map[string]string{
-		`"soon" in line 32, column "d", in place of a date in the format "2006-1-2"`: "d,y\n" + daily(30) + "soon,1\n",
+		`"soon" in line 32, column "d", in place of a date in the format "2006-1-2"`: "d,y\n" + dailyLines(30) + "soon,1\n",
 		`CSV.Dates, column "d": layout is "day"`:                                     "day",
 		`"3.4.2025" in line 2, column "d"`:                                           "2006-01-02",
 	} {
@@ -153,8 +151,8 @@ func TestOrderOfDayAndMonth(t *testing.T) {
 	}
 }
 
-// daily returns n lines with a date and a number.
-func daily(n int) string {
+// dailyLines returns n lines with a date and a number.
+func dailyLines(n int) string {
 	var b strings.Builder
 	for i := range n {
 		fmt.Fprintf(&b, "%s,%d\n", time.Date(2025, 1, 1+2*i, 0, 0, 0, 0, time.UTC).Format("2006-01-02"), i%7)
@@ -162,10 +160,9 @@ func daily(n int) string {
 	return b.String()
 }
 
-// A model of dates predicts from records, also after it was written as JSON and read. A missing
-// date is a level of the month. A date in another format is an error.
+// A pipeline with a column of dates predicts from records, also after conversion to JSON.
 func TestPipelineOfDates(t *testing.T) {
-	table := read(t, CSV{MissingIn: map[string]MissingRule{"d": MissingIsMean}}, "d,y\n"+daily(40)+",3\n,4\n")
+	table := readTable(t, CSV{MissingIn: map[string]MissingRule{"d": MissingIsMean}}, "d,y\n"+dailyLines(40)+",3\n,4\n")
 	p := pipelineOf(t, table, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
 	text := casetest.Must(json.Marshal(p))(t)
 	var back Pipeline
@@ -206,10 +203,10 @@ func TestPipelineOfDates(t *testing.T) {
 	casetest.CheckFormsOfJSON(t, map[string]func() json.Unmarshaler{string(text): func() json.Unmarshaler { return new(Pipeline) }})
 }
 
-// FuzzCSV reads any text. If Read returns a table, its features are finite. The columns are written
-// as JSON and read back, and then give the same values for the same text.
+// FuzzCSV checks that every table from Read has finite features, and that columns survive
+// conversion to JSON.
 func FuzzCSV(f *testing.F) {
-	for _, text := range []string{fruit, parcels, "d,y\n" + daily(5), "d,t,y\n3/4/25,3:04 PM,1\n,1:00 AM,2\n5/6/25,,0\n", "a;b;y\n1,5;1.000 €;yes\n2,5;3 €;no\n(1);−2;yes\n", "a,y\n1kg,1\n1g,2\nx,3\n"} {
+	for _, text := range []string{fruit, parcels, "d,y\n" + dailyLines(5), "d,t,y\n3/4/25,3:04 PM,1\n,1:00 AM,2\n5/6/25,,0\n", "a;b;y\n1,5;1.000 €;yes\n2,5;3 €;no\n(1);−2;yes\n", "a,y\n1kg,1\n1g,2\nx,3\n"} {
 		f.Add(text, byte(0))
 		f.Add(text, byte(9))
 	}
@@ -265,8 +262,7 @@ func FuzzCSV(f *testing.F) {
 	})
 }
 
-// Years of two digits have a note. If some years are far in the future, the note has to be checked.
-// For example, 44 is read as 2044, even if it is a year of birth.
+// Read adds a note for years of two digits, which asks for a check if years are far in the future.
 func TestYearsOfTwoDigits(t *testing.T) {
 	for name, c := range map[string]struct {
 		years []int
@@ -277,7 +273,7 @@ func TestYearsOfTwoDigits(t *testing.T) {
 		"births": {[]int{44, 57, 68, 69, 99}, "here from 1969 to 2068", true},
 		"plans":  {[]int{24, 25, 39}, "here from 2024 to 2039", false},
 	} {
-		table := read(t, CSV{}, fileOf(30, func(i int) string { return fmt.Sprintf("%02d.03.%02d", 10+i%18, c.years[i%len(c.years)]) }))
+		table := readTable(t, CSV{}, fileOf(30, func(i int) string { return fmt.Sprintf("%02d.03.%02d", 10+i%18, c.years[i%len(c.years)]) }))
 		if note := noteOf(t, table, "a"); note.Check != c.check || !strings.Contains(note.Text, c.words) {
 			t.Errorf("%s: %+v", name, note)
 		}

@@ -7,8 +7,7 @@ import (
 	"cvgm/cvgm/table"
 )
 
-// An effect of a column determines the features of the column. Package terms adds a penalty for
-// these features.
+// WithEffects determines the features of a column. Package terms adds a penalty for each effect.
 func ExampleEffect() {
 	tbl, err := table.ReadCSV(strings.NewReader("id,dose,site,gain\n1,.5,a,3\n2,1.5,b,5\n3,2,a,7\n"), "gain")
 	if err != nil {

@@ -71,8 +71,8 @@ func ExampleColumn() {
 	// heating is one of [gas oil wood] ; missing: error
 }
 
-// Amounts of money and percentages are numbers. In a column that has only numbers such as 1,234,
-// the comma may be a decimal sign or not. The choice has a note, and CSV.Numbers overrules it.
+// Read converts amounts of money and percentages to numbers. CSV.Numbers determines the decimal
+// sign of an ambiguous number such as 1,234.
 func ExampleNumber() {
 	const text = "price,share,weight,y\n$9.50,12%,\"1,234\",1\n\"$1,200\",7.5%,\"2,500\",2\n"
 	for _, numbers := range []map[string]table.Number{nil, {"weight": {Decimal: ',', Unit: "kg"}}} {
@@ -100,7 +100,7 @@ func ExampleNumber() {
 	// 0 notes
 }
 
-// A column of dates becomes one column for each part in which the dates differ.
+// Read replaces a column of dates by one column for each part in which the dates differ.
 func ExampleDate() {
 	tbl, err := table.ReadCSV(strings.NewReader("sold,price\n30/12/2024,7\n02/01/2025,9\n06/01/2025,8\n"), "price")
 	if err != nil {
@@ -134,8 +134,7 @@ func ExampleDatePart() {
 	// day month false
 }
 
-// A file is described before a model is fitted. In the description, a missing value is not an
-// error.
+// Describe describes a file before a model is fitted, even if values are missing.
 func ExampleDescription() {
 	const text = "id,sold,weight,town,price\nA-1,2025-03-04,1.2 kg,Bonn,$9.50\nA-2,2025-04-06,800 g,Ulm,$7\nA-3,2025-04-07,,Bonn,\"$1,200\"\nA-4,2025-03-08,2 kg,Ulm,\n"
 	d, err := table.CSV{Target: "price"}.Describe(strings.NewReader(text))
@@ -287,8 +286,7 @@ func ExampleMissingRule() {
 	// mean [1 2 3]
 }
 
-// The target of a table becomes one class against the others. A table of some of the rows keeps the
-// classes.
+// Binary turns the target of a table into one class against the others.
 func ExampleTable() {
 	tbl, err := table.ReadCSV(strings.NewReader("weight,kind\n100,apple\n120,pear\n9,cherry\n11,cherry\n"), "kind")
 	if err != nil {
@@ -305,7 +303,7 @@ func ExampleTable() {
 	// [not pear pear] [1 -1 -1] [3 4 5]
 }
 
-// The mean of the rooms is taken over the training rows that have a number.
+// The encoder replaces a missing number by the mean over the training rows.
 func ExampleEncoder() {
 	data, encoder, err := readFlats().Data()
 	if err != nil {
@@ -323,8 +321,7 @@ func ExampleEncoder() {
 	// Output: [rooms heating=oil heating=wood] [4 1 0]
 }
 
-// A column of 1,000 levels has 999 features. For each row, at most one of them is not 0 and is
-// stored. With the number in another column, a row stores at most two features.
+// A column of 1,000 levels has 999 features, of which a row stores at most one.
 func Example_storedFeatures() {
 	var text strings.Builder
 	text.WriteString("size,street,price\n")
@@ -358,8 +355,7 @@ func Example_storedFeatures() {
 	// street=street 500 1
 }
 
-// A model is fitted to a table from a text. The model is written as JSON, read back, and used to
-// predict.
+// A fitted pipeline predicts from records after conversion to JSON.
 func ExamplePipeline() {
 	tbl := readFlats()
 	data, encoder, err := tbl.Data()
@@ -408,8 +404,7 @@ func ExamplePipeline() {
 	// [240 311] <nil>
 }
 
-// If no training row has a level, its prediction is an error, or all features of the column are 0
-// for it.
+// UnknownRule determines the prediction for a level that no training row has.
 func ExampleUnknownRule() {
 	for _, rule := range []table.UnknownRule{table.UnknownIsError, table.UnknownIsZero} {
 		tbl, err := table.CSV{Target: "y", Unknown: rule}.Read(strings.NewReader("colour,y\nred,1\nblue,2\nred,1\n"))
@@ -447,24 +442,23 @@ func fitTwo(tbl *table.Table) *table.Pipeline {
 	return p
 }
 
-// span divides a column by the column's largest absolute value in the training rows.
-type span struct{ largest float64 }
+// maxScaler divides a column by its largest absolute value in the training rows.
+type maxScaler struct{ largest float64 }
 
-func (span) Dims() (in, out int) { return 1, 1 }
+func (maxScaler) Dims() (in, out int) { return 1, 1 }
 
-func (span) Fit(train *mat.Dense, _ []float64) (cvgm.Prepared, error) {
-	return span{mat.Norm(train, math.Inf(1))}, nil
+func (maxScaler) Fit(train *mat.Dense, _ []float64) (cvgm.Prepared, error) {
+	return maxScaler{mat.Norm(train, math.Inf(1))}, nil
 }
 
-func (s span) Apply(dst, row []float64) error {
+func (s maxScaler) Apply(dst, row []float64) error {
 	dst[0] = row[0] / s.largest
 	return nil
 }
 
-// A user-defined preparer is fitted to the training rows of each split. For the final model, it is
-// fitted to all rows.
+// A user-defined preparer is fitted only to the training rows of each split.
 func ExamplePreparer() {
-	var prepare cvgm.Preparer = span{}
+	var prepare cvgm.Preparer = maxScaler{}
 	cv, err := cvgm.New(cvgm.Config{
 		Data:    learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 4}), Y: []float64{1, 2, 4}},
 		Prepare: prepare,

@@ -7,7 +7,7 @@ import (
 	"cvgm/cvgm/table"
 )
 
-// Coefficients gives the coefficients of a linear model in the units of the file.
+// Coefficients returns the coefficients of a linear model in the units of the file.
 func ExampleFeature() {
 	tbl, err := table.ReadCSV(strings.NewReader("weight,price\n1000 g,3\n2 kg,5\n3 kg,7\n"), "price")
 	if err != nil {

@@ -18,12 +18,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// coefficientsTol is the largest accepted rounding error of a sum of a few terms, divided by the
-// sum of their absolute values.
+// coefficientsTol is the largest accepted rounding error of a sum, divided by the sum of its
+// absolute terms.
 const coefficientsTol = 1e-13
 
-// checkCoefficients compares the decisions for a table with the intercept plus the sums of features
-// times coefficients.
+// checkCoefficients checks that the decisions of a pipeline equal the sums of its coefficients
+// times features.
 func checkCoefficients(t *testing.T, p *Pipeline, table *Table) {
 	t.Helper()
 	intercept, coefficients, err := p.Coefficients()

@@ -25,9 +25,8 @@ func (l *countedFits) Fit(theta, hyper []float64) error {
 	return l.GLM.Fit(theta, hyper)
 }
 
-// The splits of a table are fitted together if their features are the same, or differ only by
-// normalisation over the training rows. The results are the same as with separate fits. If a number
-// is missing, the splits are fitted separately.
+// If no number is missing, a CV fits all splits of a table together, with the same results as
+// separate fits.
 func TestFixedTable(t *testing.T) {
 	const tol = 1e-10 // of rounding and of the condition of the fits
 	rng := rand.New(rand.NewPCG(5, 40))

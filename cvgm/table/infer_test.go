@@ -18,8 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// fileOf returns a CSV with n rows and the columns a and y. Row i has field(i) in column a, and a
-// number in column y.
+// fileOf returns a CSV of n rows. In row i, the column a contains field(i).
 func fileOf(n int, field func(i int) string) string {
 	var b strings.Builder
 	b.WriteString("a,y\n")
@@ -29,7 +28,7 @@ func fileOf(n int, field func(i int) string) string {
 	return b.String()
 }
 
-// noteOf returns the only note on a column, or the zero note if there is none.
+// noteOf returns the only note on a column, or the zero note if there is no note.
 func noteOf(t *testing.T, table *Table, column string) (found Note) {
 	t.Helper()
 	for _, n := range table.Notes {
@@ -43,8 +42,7 @@ func noteOf(t *testing.T, table *Table, column string) (found Note) {
 	return found
 }
 
-// A column that numbers the rows has a note, from any first number, in any order, and if some rows
-// are missing. Other numbers have no note. CSV.Numeric confirms the column.
+// Read adds a note for a column that numbers the rows, unless CSV.Numeric names the column.
 func TestRowNumbersHaveANote(t *testing.T) {
 	order := rand.New(rand.NewPCG(1, 2)).Perm(60)
 	for name, c := range map[string]struct {
@@ -68,7 +66,7 @@ func TestRowNumbersHaveANote(t *testing.T) {
 	} {
 		text := fileOf(c.n, c.field)
 		for _, rule := range []MissingRule{MissingDropsRow, MissingIsMean} {
-			table := read(t, CSV{Missing: rule}, text)
+			table := readTable(t, CSV{Missing: rule}, text)
 			note := noteOf(t, table, "a")
 			if got := note.Field == "CSV.Ignore" && note.Check && strings.Contains(note.Text, `"a" seems to number the rows`); got != c.want || !c.want && note.Field != "" || len(table.Columns) != 1 {
 				t.Errorf("%s, %v: %q", name, rule, table.Notes)
@@ -76,16 +74,15 @@ func TestRowNumbersHaveANote(t *testing.T) {
 			if d := table.Describe(); c.want != strings.Contains(d.String(), "CSV.Ignore overrules it") {
 				t.Errorf("%s: %v", name, d)
 			}
-			if table := read(t, CSV{Missing: rule, Numeric: []string{"a"}}, text); len(table.Notes) != 0 && name != "kilograms" {
+			if table := readTable(t, CSV{Missing: rule, Numeric: []string{"a"}}, text); len(table.Notes) != 0 && name != "kilograms" {
 				t.Errorf("%s, confirmed: %q", name, table.Notes)
 			}
 		}
 	}
 }
 
-// In a column with several units such as g and kg, a number for prediction without a unit is an
-// error, unless the training table has such numbers. In other cases, the number has the most
-// frequent unit. There is then a note on the table that has the number.
+// For a column of several units, a pipeline accepts a plain number only if the training table has
+// plain numbers.
 func TestNumbersWithoutAUnit(t *testing.T) {
 	for name, c := range map[string]struct {
 		fields []string
@@ -102,7 +99,7 @@ func TestNumbersWithoutAUnit(t *testing.T) {
 		"two cases":          {[]string{"5 km", "7 Km", "9 km"}, "Km (10), km (20): all become km.", false, 5},
 		"two meanings":       {[]string{"5 mg", "7 Mg", "9 mg"}, "Mg (10), mg (20): all become mg.", true, 0},
 	} {
-		table := read(t, CSV{}, fileOf(30, func(i int) string { return c.fields[i%len(c.fields)] }))
+		table := readTable(t, CSV{}, fileOf(30, func(i int) string { return c.fields[i%len(c.fields)] }))
 		if note := noteOf(t, table, "a"); note.Check != c.check || !strings.Contains(note.Text, c.note) || (note.Field == "CSV.Numbers") != (c.note != "") {
 			t.Errorf("%s: %v", name, table.Notes)
 		}
@@ -137,7 +134,7 @@ func TestNumbersWithoutAUnit(t *testing.T) {
 	}
 }
 
-// The case of letters counts in units only between two known units.
+// Read distinguishes upper and lower case in units only between two known units.
 func TestCaseOfUnits(t *testing.T) {
 	for _, c := range []struct {
 		unit, in string
@@ -152,8 +149,7 @@ func TestCaseOfUnits(t *testing.T) {
 	}
 }
 
-// A target with two different numbers has a note, whether it is numeric or has classes. Different
-// texts of a number, such as 1 and 1.0, are the same number.
+// Read adds a note for a target with only two different numbers.
 func TestTargetOfTwoNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		c       CSV
@@ -181,7 +177,7 @@ func TestTargetOfTwoNumbers(t *testing.T) {
 		for i, field := range strings.Fields(c.fields) {
 			text += fmt.Sprintf("%d,%s\n", i*i%3, field)
 		}
-		table := read(t, c.c, text)
+		table := readTable(t, c.c, text)
 		var fields []string
 		for _, n := range table.Notes {
 			if fields = append(fields, n.Field); n.Column != "y" || n.Field != "CSV.Numeric" && !n.Check {
@@ -195,15 +191,14 @@ func TestTargetOfTwoNumbers(t *testing.T) {
 			t.Errorf("%s: classes %q, target %v, notes %q", name, table.Classes, table.Y, table.Notes)
 		}
 	}
-	p := pipelineOf(t, read(t, CSV{}, "a,y\n1,0\n2,1\n3,0\n5,1\n4,1\n7,0\n"), func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1})
+	p := pipelineOf(t, readTable(t, CSV{}, "a,y\n1,0\n2,1\n3,0\n5,1\n4,1\n7,0\n"), func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1})
 	if rows := casetest.Must(p.Read(strings.NewReader("a,y\n1,1.0\n2,0.0\n")))(t); !slices.Equal(rows.Y, []float64{1, -1}) {
 		t.Errorf("%v", rows.Y)
 	}
 }
 
-// Texts that differ only in the case of letters are one level or one class, named by its most
-// frequent text. There is a note about it. If CSV.Categorical names the column, the texts are
-// different levels.
+// Read merges texts that differ only in upper and lower case, unless CSV.Categorical names the
+// column.
 func TestCaseOfLetters(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a,b,y\n")
@@ -211,7 +206,7 @@ func TestCaseOfLetters(t *testing.T) {
 		fmt.Fprintf(&b, "%s,%s,%s\n", []string{"Köln", "Ulm", "köln", "KÖLN", "ulm", "Ulm", "Köln"}[i%7], []string{"x", "y"}[i%2], []string{"yes", "no", "YES", "yes", "No", "no"}[i%6])
 	}
 	text := b.String()
-	table := read(t, CSV{}, text)
+	table := readTable(t, CSV{}, text)
 	if !slices.Equal(table.Columns[0].Levels, []string{"Köln", "Ulm"}) || !table.Columns[0].IgnoreCase || table.Columns[1].IgnoreCase || !slices.Equal(table.Classes, []string{"no", "yes"}) {
 		t.Errorf("%+v, classes %q", table.Columns, table.Classes)
 	}
@@ -220,10 +215,10 @@ func TestCaseOfLetters(t *testing.T) {
 			t.Errorf("%q lacks %q", n, want)
 		}
 	}
-	if table := read(t, CSV{Categorical: []string{"a", "y"}}, text); len(table.Columns[0].Levels) != 5 || table.Columns[0].IgnoreCase || len(table.Classes) < 3 || len(table.Notes) != 0 {
+	if table := readTable(t, CSV{Categorical: []string{"a", "y"}}, text); len(table.Columns[0].Levels) != 5 || table.Columns[0].IgnoreCase || len(table.Classes) < 3 || len(table.Notes) != 0 {
 		t.Errorf("%+v, classes %q, notes %q", table.Columns, table.Classes, table.Notes)
 	}
-	if table := read(t, CSV{Positive: "NO"}, text); !slices.Equal(table.Classes, []string{"yes", "no"}) {
+	if table := readTable(t, CSV{Positive: "NO"}, text); !slices.Equal(table.Classes, []string{"yes", "no"}) {
 		t.Errorf("classes %q", table.Classes)
 	}
 	p := pipelineOf(t, table, func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1})
@@ -241,16 +236,15 @@ func TestCaseOfLetters(t *testing.T) {
 			t.Errorf("column b has letters of one case only: %v", err)
 		}
 	}
-	// Of the classes a, A and b that CSV.Categorical names, A is not a.
-	three := read(t, CSV{Categorical: []string{"y"}}, "x,y\n1,a\n2,A\n3,b\n4,a\n5,A\n6,b\n")
+	// CSV.Categorical keeps the classes a and A apart.
+	three := readTable(t, CSV{Categorical: []string{"y"}}, "x,y\n1,a\n2,A\n3,b\n4,a\n5,A\n6,b\n")
 	one := pipelineOf(t, casetest.Must(three.Binary("a"))(t), func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1})
 	if rows := casetest.Must(one.Read(strings.NewReader("x,y\n1,a\n2,A\n")))(t); !slices.Equal(rows.Y, []float64{1, -1}) {
 		t.Errorf("%v", rows.Y)
 	}
 }
 
-// A column of digits may hold codes, dates or identifiers. There is a note about the choice, and a
-// field of CSV overrules it.
+// Read adds a note for a column of digits, which names a field of CSV for another choice.
 func TestColumnsOfDigits(t *testing.T) {
 	for name, c := range map[string]struct {
 		field  func(i int) string
@@ -278,7 +272,7 @@ func TestColumnsOfDigits(t *testing.T) {
 	} {
 		text := strings.ReplaceAll(fileOf(60, c.field), ",", ",1,")
 		text = strings.Replace(text, "a,1,y", "a,b,y", 1)
-		table := read(t, CSV{}, text)
+		table := readTable(t, CSV{}, text)
 		var notes []string
 		for _, n := range table.Notes {
 			notes = append(notes, n.Field)
@@ -292,26 +286,25 @@ func TestColumnsOfDigits(t *testing.T) {
 		if got := kind(table); got != c.want || !slices.Equal(notes, c.notes) {
 			t.Errorf("%s: %q, notes %q", name, got, table.Notes)
 		}
-		after := read(t, c.c, text)
+		after := readTable(t, c.c, text)
 		if got := kind(after); got != c.after || len(c.c.Numeric)+len(c.c.Categorical)+len(c.c.Dates) > 0 && len(after.Notes) != 0 {
 			t.Errorf("%s: %q, notes %q", name, got, after.Notes)
 		}
 	}
 }
 
-// Digits of several lengths with leading zeros are texts, in any order of the rows.
+// Digits of several lengths with leading zeros are levels, in any order of the rows.
 func TestDigitsInAnyOrder(t *testing.T) {
 	codes := []string{"012", "01234", "04567", "09999"}
 	for first := range codes {
-		table := read(t, CSV{}, fileOf(40, func(i int) string { return codes[(i+first)%len(codes)] }))
+		table := readTable(t, CSV{}, fileOf(40, func(i int) string { return codes[(i+first)%len(codes)] }))
 		if note := noteOf(t, table, "a"); len(table.Columns[0].Levels) != len(codes) || note.Field != "CSV.Numeric" || !strings.Contains(note.Text, "such as \"0") || strings.Contains(note.Text, `"012"`) {
 			t.Errorf("from %q: %v", codes[first], note)
 		}
 	}
 }
 
-// A pipeline reads the rows of its own training table as CSV.Read has read them, for columns and
-// targets of all kinds of texts.
+// A pipeline reads the rows of its training table exactly as CSV.Read did.
 func TestTrainingRowsAreReadAlike(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 9))
 	pools := [][]string{

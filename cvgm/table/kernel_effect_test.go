@@ -22,10 +22,10 @@ import (
 // triples is a CSV with three columns of numbers. One number is missing.
 const triples = "a,b,c,y\n1,20,3,1\n2,50,1,3\n4,,2,2\n3,10,7,4\n0,35,5,2\n5,11,6,1\n"
 
-// kernelsOf returns a table of triples with two kernels, and a pipeline of its features.
+// kernelsOf returns a table with two kernel effects, and a pipeline of its features.
 func kernelsOf(t *testing.T) (*Table, *Pipeline) {
 	t.Helper()
-	part := casetest.Must(read(t, CSV{MissingIn: map[string]MissingRule{"b": MissingIsMean}}, triples).WithEffects(Effect{Column: "a", Kind: KernelEffect, Term: "ab"},
+	part := casetest.Must(readTable(t, CSV{MissingIn: map[string]MissingRule{"b": MissingIsMean}}, triples).WithEffects(Effect{Column: "a", Kind: KernelEffect, Term: "ab"},
 		Effect{Column: "b", Kind: KernelEffect, Term: "ab"}, Effect{Column: "c", Kind: KernelEffect, Term: "c", Length: 2}))(t)
 	return part, pipelineOf(t, part, ridgeOfKernels, cvgm.SquaredError{}, cvgm.NoCentring, []float64{.1, .2})
 }
@@ -63,12 +63,12 @@ func TestKernelEffectsOfATable(t *testing.T) {
 	}
 }
 
-// The inducing rows represent rows with missing numbers too: with all rows as inducing rows, the square
-// of the features of each row is k(x, x) = 1.
+// If all rows are inducing rows, the features of each row have the norm 1, even if numbers are
+// missing.
 func TestKernelsOfMissingNumbers(t *testing.T) {
 	const tol = 1e-9
 	for _, text := range []string{triples, "a,b,y\n1,,1\n,2,2\n3,,4\n,5,3\n"} {
-		full := read(t, CSV{MissingIn: map[string]MissingRule{"a": MissingIsMean, "b": MissingIsMean}}, text)
+		full := readTable(t, CSV{MissingIn: map[string]MissingRule{"a": MissingIsMean, "b": MissingIsMean}}, text)
 		part := casetest.Must(full.WithEffects(Effect{Column: "a", Kind: KernelEffect}, Effect{Column: "b", Kind: KernelEffect}))(t)
 		_, e, err := part.Data()
 		casetest.OK(t, err)
@@ -84,12 +84,11 @@ func TestKernelsOfMissingNumbers(t *testing.T) {
 	}
 }
 
-// There is an error if the features of a kernel need too much memory. If a row lacks a number whose
-// absence is an error, the error names the column.
+// A kernel effect returns an error if its features need too much memory or a row lacks a number.
 func TestKernelEffectsRefuse(t *testing.T) {
 	effects := []Effect{{Column: "a", Kind: KernelEffect}, {Column: "b", Kind: KernelEffect}}
 	near := "a,y\n1e15,1\n1000000000000000.5,2\n,4\n1e15,3\n"
-	if _, err := read(t, CSV{MissingIn: map[string]MissingRule{"a": MissingIsMean}}, near).WithEffects(effects[0]); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "differ from 1e+15 by no more than rounding errors") {
+	if _, err := readTable(t, CSV{MissingIn: map[string]MissingRule{"a": MissingIsMean}}, near).WithEffects(effects[0]); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "differ from 1e+15 by no more than rounding errors") {
 		t.Errorf("constant up to rounding: %v", err)
 	}
 	table, p := kernelsOf(t)
@@ -110,7 +109,8 @@ func TestKernelEffectsRefuse(t *testing.T) {
 	}
 }
 
-// Kernels that are read from JSON give the same predictions. The JSON is checked.
+// A pipeline with kernels makes the same predictions after conversion to JSON. Faulty JSON causes
+// an error.
 func TestKernelsInJSON(t *testing.T) {
 	table, p := kernelsOf(t)
 	good := string(casetest.Must(json.Marshal(p))(t))
@@ -153,8 +153,7 @@ func TestKernelsInJSON(t *testing.T) {
 	casetest.CheckFormsOfJSON(t, kinds)
 }
 
-// A text cannot ask for bases of more features than its model has. Reading a text therefore needs
-// memory in proportion to its length.
+// Reading a pipeline from JSON allocates memory in proportion to the length of the text.
 func TestManyPointsInASmallText(t *testing.T) {
 	serial.Test(t)
 	const most = 40 // bytes for each byte of the text
@@ -175,7 +174,8 @@ func TestManyPointsInASmallText(t *testing.T) {
 	}
 }
 
-// A Go file has each basis once, also if the means of columns differ between the models of intervals.
+// WriteGo writes each kernel basis only once, even if the models of the intervals have different
+// column means.
 func TestBasesInAGoFile(t *testing.T) {
 	part, _ := kernelsOf(t)
 	p := intervalsOf(t, part, ridgeOfKernels, []float64{.1, .2})

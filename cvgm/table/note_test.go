@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Each note names a field. If this field is set as the note describes, the table has no such note,
-// and has other values, columns or classes.
+// Each note names a field of CSV that removes the note and changes the table.
 func TestFieldsOfNotesOverruleThem(t *testing.T) {
 	text := func(n int, field func(i int) (a, y string)) string {
 		var b strings.Builder
@@ -83,7 +82,7 @@ func TestFieldsOfNotesOverruleThem(t *testing.T) {
 		"long numbers that rounding merges":  {CSV{}, feature("9007199254740993", "9007199254740992"), 1, Number{}},
 		"long numbers":                       {CSV{}, feature("9007199254740993", "9007199254749992"), 1, Number{}},
 	} {
-		table := read(t, c.c, c.text)
+		table := readTable(t, c.c, c.text)
 		if len(table.Notes) != c.notes {
 			t.Errorf("%s: %d notes %q, want %d", name, len(table.Notes), table.Notes, c.notes)
 		}

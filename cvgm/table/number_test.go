@@ -46,7 +46,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// A format is inferred once for all rows of a column.
+// Read infers one number format for all rows of a column.
 func TestFormatsOfNumbers(t *testing.T) {
 	for name, c := range map[string]struct {
 		comma  rune
@@ -91,9 +91,7 @@ func TestFormatsOfNumbers(t *testing.T) {
 	}
 }
 
-// If a column has only numbers such as 1,234, the other columns of the file determine whether the
-// comma is a decimal sign. In a file with decimal commas, the same is true of the point in numbers
-// such as 1.234.
+// For a column of ambiguous numbers such as 1,234, the other columns determine the decimal sign.
 func TestDecimalSignOfTheFile(t *testing.T) {
 	for name, c := range map[string]struct {
 		text  string
@@ -108,7 +106,7 @@ func TestDecimalSignOfTheFile(t *testing.T) {
 		"points of dates":   {"a;b;c;y\n1.234;1,5;31.12.2024;1\n2.345;2,5;30.11.2024;2\n", 1234, 1},
 		"by the target":     {"a;b;y\n1,234;1;1.5\n2,345;2;2\n", 1234, 1},
 	} {
-		table := read(t, CSV{Comma: ';'}, c.text)
+		table := readTable(t, CSV{Comma: ';'}, c.text)
 		if got := table.x.At(0, 0); got != c.a || len(table.Notes) != c.notes {
 			t.Errorf("%s: %v, notes %q; want %v and %d notes", name, got, table.Notes, c.a, c.notes)
 		}
@@ -120,8 +118,7 @@ func TestDecimalSignOfTheFile(t *testing.T) {
 	}
 }
 
-// If the file does not determine a choice, there is a note about it. The field that the note names
-// overrules the choice.
+// If the format of a column is ambiguous, a note names the field of CSV that determines the format.
 func TestNotesOfNumbers(t *testing.T) {
 	many := func(field func(i int) string) string {
 		var b strings.Builder
@@ -142,19 +139,18 @@ func TestNotesOfNumbers(t *testing.T) {
 		"no measure":   {many(func(i int) string { return fmt.Sprintf("%d %s", i, []string{"kg", "m"}[i%2]) }), "kg (66), m (60), which have no common measure", CSV{Numbers: map[string]Number{"a": {Unit: "kg", Units: map[string]float64{"m": 7}}}}, 0},
 		"two currency": {many(func(i int) string { return fmt.Sprintf("%s%d", []string{"$", "€"}[i%2], i) }), "$ (66), € (60)", CSV{Numbers: map[string]Number{"a": {Unit: "$", Units: map[string]float64{"€": 1.1}}}}, 0},
 	} {
-		table := read(t, CSV{}, c.text)
+		table := readTable(t, CSV{}, c.text)
 		if len(table.Notes) != 1 || table.Notes[0].Column != "a" || !strings.Contains(table.Notes[0].Text, c.note) || !strings.Contains(table.Notes[0].String(), "CSV.Numbers overrules it") {
 			t.Errorf("%s: notes %q lack %q", name, table.Notes, c.note)
 		}
-		table = read(t, c.c, c.text)
+		table = readTable(t, c.c, c.text)
 		if len(table.Notes) != 0 || table.x.At(0, 0) != c.a || table.Columns[0].Kind != Numeric {
 			t.Errorf("%s: notes %q, column %+v, value %v instead of %v", name, table.Notes, table.Columns[0], table.x.At(0, 0), c.a)
 		}
 	}
 }
 
-// Texts such as 1st and 2nd, or 1kg and 2m, are levels, because their units do not measure the same
-// quantity. A column of many numbers with one unit and some other text is an error.
+// Texts such as 1kg and 2m are levels, because their units do not measure the same quantity.
 func TestTextsThatAreNoNumbers(t *testing.T) {
 	for _, fields := range []string{"1st 2nd 1st 2nd", "10A 12B 10A 12B", "1kg 2m 1kg 2m", "a1 a2 a1 a2", "18-24 25-34 18-24 25-34", "A1 B2 A1 B2", "1/2 1/4 1/2 1/4"} {
 		var b strings.Builder
@@ -162,11 +158,11 @@ func TestTextsThatAreNoNumbers(t *testing.T) {
 		for i, field := range strings.Fields(fields) {
 			fmt.Fprintf(&b, "%s,%d\n", field, i)
 		}
-		if table := read(t, CSV{}, b.String()); table.Columns[0].Kind != Categorical || len(table.Columns[0].Levels) != 2 {
+		if table := readTable(t, CSV{}, b.String()); table.Columns[0].Kind != Categorical || len(table.Columns[0].Levels) != 2 {
 			t.Errorf("%s: %+v", fields, table.Columns[0])
 		}
 	}
-	if table := read(t, CSV{}, "a,y\n3 bed,1\nstudio,2\n2 bed,3\nstudio,4\n"); table.Columns[0].Kind != Categorical || len(table.Columns[0].Levels) != 3 {
+	if table := readTable(t, CSV{}, "a,y\n3 bed,1\nstudio,2\n2 bed,3\nstudio,4\n"); table.Columns[0].Kind != Categorical || len(table.Columns[0].Levels) != 3 {
 		t.Errorf("few texts: %+v", table.Columns[0])
 	}
 	var b strings.Builder
@@ -184,9 +180,7 @@ func TestTextsThatAreNoNumbers(t *testing.T) {
 	}
 }
 
-// The singular and the plural of a word are one unit, even if a column has few texts. Words such as
-// hour and day are units of time. Abbreviations that differ by an s, such as m and ms, are two
-// units.
+// Read recognises units in words, and merges the singular and the plural of a unit.
 func TestUnitsInWords(t *testing.T) {
 	for name, c := range map[string]struct {
 		fields string
@@ -200,7 +194,7 @@ func TestUnitsInWords(t *testing.T) {
 		"ages":   {"1 year,2 days,3 years", nil},
 	} {
 		rows := strings.ReplaceAll(c.fields, ",", ",1\n") + ",2\n"
-		table := read(t, CSV{}, "a,y\n"+strings.Repeat(rows, 5)) // texts of one row alone would be left out
+		table := readTable(t, CSV{}, "a,y\n"+strings.Repeat(rows, 5)) // texts of one row alone would be left out
 		if kind := table.Columns[0].Kind; (kind == Numeric) != (c.want != nil) {
 			t.Errorf("%s: %v", name, kind)
 			continue
@@ -222,8 +216,7 @@ func parcelPipeline(t testing.TB) *Pipeline {
 	return pipelineOf(t, table, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
 }
 
-// Predict reads the fields of a record in the formats of the columns, also after the pipeline was
-// written as JSON and read. A field of another format is an error, which names the column.
+// A pipeline reads numbers in the formats of its columns, also after conversion to JSON.
 func TestPipelineReadsFormats(t *testing.T) {
 	serial.Test(t)
 	p := parcelPipeline(t)
@@ -267,8 +260,7 @@ func TestPipelineReadsFormats(t *testing.T) {
 	casetest.CheckFormsOfJSON(t, map[string]func() json.Unmarshaler{string(text): func() json.Unmarshaler { return new(Pipeline) }})
 }
 
-// A table with formatted numbers, such as "1.20 kg" and "1,234", gives the same predictions as a
-// table with plain numbers.
+// Formatted numbers, such as "1.20 kg" and "1,234", give the same predictions as plain numbers.
 func TestFormatsChangeNoFit(t *testing.T) {
 	var plain, formatted strings.Builder
 	plain.WriteString("a,b,y\n")
@@ -280,7 +272,7 @@ func TestFormatsChangeNoFit(t *testing.T) {
 	}
 	text := strings.ReplaceAll(formatted.String(), `"0,`, `"`)
 	predict := func(text string) []float64 {
-		table := read(t, CSV{}, text)
+		table := readTable(t, CSV{}, text)
 		p := pipelineOf(t, table, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
 		return casetest.Must(p.Predict(table))(t)
 	}

@@ -66,7 +66,7 @@ func TestOneVsRest(t *testing.T) {
 	if got := casetest.Must(c.Accuracy(whole))(t); got != float64(right)/9 || right < 7 {
 		t.Errorf("accuracy %v, and %d of 9 right", got, right)
 	}
-	// The pipelines may have any order of the classes.
+	// A OneVsRest accepts its pipelines in any order of the classes.
 	back.Pipelines[0], back.Pipelines[2] = back.Pipelines[2], back.Pipelines[0]
 	fresh := casetest.Must(back.Read(strings.NewReader(fruit)))(t)
 	if got := casetest.Must(back.Accuracy(fresh))(t); got != float64(right)/9 {
@@ -82,7 +82,7 @@ func TestOneVsRest(t *testing.T) {
 	casetest.CheckFormsOfJSON(t, kinds)
 }
 
-// Decisions that are all far below 0 also give probabilities.
+// Probability returns finite probabilities even if all decisions are far below 0.
 func TestProbabilitiesOfSmallDecisions(t *testing.T) {
 	whole, pipelines := fruitPipelines(t, func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}, []float64{10})
 	for k, p := range pipelines {
@@ -159,8 +159,8 @@ func jointOf(t testing.TB, whole *Table, alpha float64) *OneVsRest {
 	return casetest.Must(NewJoint(jointModels(t, whole, alpha)))(t)
 }
 
-// The joint probabilities of a row are exp(d_k)/Σ exp(d_k) for the decisions d_k of the models.
-// This holds for any order of the classes, and after a joint model was written as JSON and read.
+// For the decisions d_k of joint models, Probability returns exp(d_k)/Σ_j exp(d_j), also after
+// conversion to JSON.
 func TestJoint(t *testing.T) {
 	whole := readFruit(t, fruit)
 	models := jointModels(t, whole, .1)
@@ -230,17 +230,16 @@ func TestJointRefuses(t *testing.T) {
 	}
 }
 
-// goldenClasses is a OneVsRest in the text of some version of the package, with its probabilities
-// for some rows.
+// goldenClasses holds a OneVsRest from some version of the package, and its probabilities for some
+// rows.
 type goldenClasses struct {
 	Rows          string
 	Probabilities []float64
 	Classes       *OneVsRest
 }
 
-// Models of several classes that this version or an earlier version of the package wrote give the
-// same bits as when they were written. MarshalJSON writes them in the version in which they were
-// read.
+// Models of several classes from earlier versions of the package return the same probabilities, bit
+// for bit.
 func TestClassesOfEarlierVersions(t *testing.T) {
 	const rows = "spots,weight,colour\n1,10,red\n?,,green\n4,150,yellow\n"
 	for version := 1; version <= jointVersion; version++ {

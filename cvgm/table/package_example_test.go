@@ -7,7 +7,7 @@ import (
 	"cvgm/cvgm/table"
 )
 
-// A CSV has a column of texts and a missing number. The example prints the features made from it.
+// The example prints the features of a table with a column of texts and a missing number.
 func Example() {
 	const text = "rooms,heating,price\n3,wood,200\n?,gas,250\n5,gas,320\n4,wood,260\n"
 	houses, err := table.CSV{Target: "price", Missing: table.MissingIsMean}.Read(strings.NewReader(text))

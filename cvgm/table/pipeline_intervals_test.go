@@ -17,9 +17,8 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// withIntervals returns a pipeline for a table with missing numbers. Its intervals come from two
-// halves of the rows.
-func withIntervals(t *testing.T, learner func() learn.Learner, alpha []float64) (*Pipeline, *Table) {
+// intervalPipeline returns a pipeline with intervals, for a table in which numbers are missing.
+func intervalPipeline(t *testing.T, learner func() learn.Learner, alpha []float64) (*Pipeline, *Table) {
 	rows := "a,b,y\n"
 	for i := range 24 {
 		rows += strings.Join([]string{[]string{"1.5", "", "3", "4.25", "-2"}[i%5], []string{"red", "blue", "green"}[i%7%3], decimal(float64(i*i%11) / 3)}, ",") + "\n"
@@ -51,12 +50,11 @@ func intervalsOf(t *testing.T, table *Table, learner func() learn.Learner, alpha
 	return p
 }
 
-// After a pipeline was written as JSON and read, its intervals have the same bits, also for missing
-// values. A pipeline without intervals and effects is written in version 2.
+// A pipeline returns the same intervals, bit for bit, after conversion to JSON.
 func TestIntervalsAreTheSameAfterJSON(t *testing.T) {
 	net := func() learn.Learner { return new(linear.ElasticNet) }
-	plain, table := withIntervals(t, net, []float64{.01, .1})
-	machine, _ := withIntervals(t, func() learn.Learner { return &kernel.Ridge{Intercept: true} }, []float64{.1, .5})
+	plain, table := intervalPipeline(t, net, []float64{.01, .1})
+	machine, _ := intervalPipeline(t, func() learn.Learner { return &kernel.Ridge{Intercept: true} }, []float64{.1, .5})
 	scaled := casetest.Must(table.WithEffects(Effect{Column: "a", Kind: ScaledEffect}, Effect{Column: "b"}))(t)
 	for name, c := range map[string]struct {
 		p     *Pipeline
@@ -95,11 +93,10 @@ func TestIntervalsAreTheSameAfterJSON(t *testing.T) {
 	}
 }
 
-// Damaged intervals, and the intervals of another pipeline, are refused. The error names the faulty
-// part.
+// A pipeline rejects damaged intervals and the intervals of another pipeline.
 func TestIntervalsRefusals(t *testing.T) {
 	net := func() learn.Learner { return new(linear.ElasticNet) }
-	p, table := withIntervals(t, net, []float64{.01, .1})
+	p, table := intervalPipeline(t, net, []float64{.01, .1})
 	scaled := casetest.Must(table.WithEffects(Effect{Column: "a", Kind: ScaledEffect}, Effect{Column: "b"}))(t)
 	plain := string(casetest.Must(json.Marshal(p))(t))
 	withScale := string(casetest.Must(json.Marshal(intervalsOf(t, scaled, net, []float64{.01, .1})))(t))
@@ -129,13 +126,13 @@ func TestIntervalsRefusals(t *testing.T) {
 			t.Errorf("%s: %v lacks %q", name, err, c[2])
 		}
 	}
-	// These pipelines combine the parts of two pipelines.
-	other := pipelineOf(t, patients(t), func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
+	// Each pipeline combines parts of two pipelines.
+	other := pipelineOf(t, patientTable(t), func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
 	mixed := Pipeline{Model: other.Model, Target: other.Target, Intervals: p.Intervals}
 	if _, err := json.Marshal(mixed); !errors.Is(err, qpdiff.ErrShape) {
 		t.Errorf("intervals of another pipeline: %v", err)
 	}
-	if _, _, err := p.Interval(patients(t), .9); !errors.Is(err, qpdiff.ErrDomain) {
+	if _, _, err := p.Interval(patientTable(t), .9); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("another table: %v", err)
 	}
 	if _, _, err := p.Interval(table, .97); !errors.Is(err, qpdiff.ErrDomain) {

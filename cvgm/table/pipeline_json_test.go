@@ -22,7 +22,7 @@ import (
 )
 
 func TestPipelinesPredictTheSameAfterJSON(t *testing.T) {
-	number := patients(t)
+	number := patientTable(t)
 	odd := CSV{Target: "y", Comma: ';', MissingTexts: []string{"-", "<&>"}, MissingIn: map[string]MissingRule{"a": MissingIsMean}, Categorical: []string{"b"}}
 	named := casetest.Must(odd.Read(strings.NewReader("a;b;\"q\"\";c\";y\n1;x;1;3\n-;2;1e-310;4\n.1;x;-0;6\n<&>;2;5;7\n3;ü>;5;7\n")))(t)
 	apples := casetest.Must(readFruit(t, fruit).Binary("apple"))(t)
@@ -59,8 +59,7 @@ func TestPipelinesPredictTheSameAfterJSON(t *testing.T) {
 	}
 }
 
-// Another program, which does not have the training data, reads a pipeline and makes predictions
-// with the same bits.
+// A pipeline returns the same bits in another program, which does not have the training data.
 func TestPipelineInAnotherProgram(t *testing.T) {
 	const variable = "CVGM_TEST_PIPELINE"
 	const rows = "weight,colour,spots\n99,red,1\n,?,\n127.3,green,2\n1,blue,9\n"

@@ -61,15 +61,13 @@ func pears(t testing.TB) *Pipeline {
 	return pipelineOf(t, pearTable(t), func() learn.Learner { return new(linear.Logistic) }, cvgm.LogisticLoss{}, cvgm.NoCentring, []float64{.1})
 }
 
-// The predictions equal the model's predictions for features that are computed by hand. The rows
-// may come from the training table, a CSV or a record.
+// The predictions of a pipeline equal its model's predictions from features computed by hand.
 func TestPipelinePredictsFromTexts(t *testing.T) {
 	p := pears(t)
 	if diff := cmp.Diff([]string{"not pear", "pear"}, p.Classes); diff != "" || !p.Model.LogOdds {
 		t.Error(diff)
 	}
-	// The mean weight is 88.25, and the mean of the spots 1.75. The features of the colours are
-	// green, red and yellow.
+	// The mean weight is 88.25, and the mean number of spots is 1.75.
 	x := mat.NewDense(4, 4, []float64{
 		100, 1, 0, 1,
 		88.25, 0, 0, 1.75,
@@ -104,8 +102,7 @@ func TestPipelinePredictsFromTexts(t *testing.T) {
 	}
 }
 
-// If the file has the target, its text is read with the classes of the model. All other texts count
-// as the class of the rest.
+// A pipeline reads the target of a file, if present, with the classes of its model.
 func TestPipelineReadsATargetThatIsThere(t *testing.T) {
 	p := pears(t)
 	table, err := p.Read(strings.NewReader("weight,colour,spots,kind\n1,red,1,pear\n1,red,1,plum\n1,red,1,apple\n"))
@@ -172,8 +169,8 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 	if _, err := svm.Probability(table); !errors.Is(err, qpdiff.ErrDomain) || svm.Model.LogOdds {
 		t.Errorf("the probabilities of an SVM: %v", err)
 	}
-	number := pipelineOf(t, patients(t), func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
-	if _, err := number.Class(patients(t)); !errors.Is(err, qpdiff.ErrDomain) {
+	number := pipelineOf(t, patientTable(t), func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
+	if _, err := number.Class(patientTable(t)); !errors.Is(err, qpdiff.ErrDomain) {
 		t.Errorf("the class of a number: %v", err)
 	}
 	for name, broken := range map[string]*Pipeline{
@@ -193,8 +190,7 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
-// If the levels of a column make more dense features than memory allows, the error names the
-// column.
+// If the levels of a column need too much memory, the error names the column.
 func TestTableOfTooManyLevels(t *testing.T) {
 	serial.Test(t)
 	var text strings.Builder
@@ -202,7 +198,7 @@ func TestTableOfTooManyLevels(t *testing.T) {
 	for i := range 50_000 {
 		fmt.Fprintf(&text, "c%d,%d,%d\n", i/2, i%7, i%5)
 	}
-	table := read(t, CSV{MaxBytes: 1 << 30, Categorical: []string{"code"}}, text.String())
+	table := readTable(t, CSV{MaxBytes: 1 << 30, Categorical: []string{"code"}}, text.String())
 	d, encoder, err := table.Data()
 	casetest.OK(t, err)
 	c := cvgm.Config{Data: d, Prepare: encoder, Splits: casetest.Must(cvgm.KFold(synth.NewStream(1, "levels"), len(d.Y), 2))(t), Loss: cvgm.SquaredError{}, MaxBytes: 1 << 30}
@@ -220,11 +216,10 @@ func TestTableOfTooManyLevels(t *testing.T) {
 	}
 }
 
-// A pipeline refuses a table whose values have other meanings, even if the only difference is that
-// one table has a level for missing values.
+// A pipeline rejects a table that differs only in a level for missing values.
 func TestPipelineRefusesATableWithAnotherLevelOfMissing(t *testing.T) {
 	const text = "a,b,y\n1,u,1\n2,v,2\n3,u,4\n4,v,3\n"
-	whole, lacking := read(t, CSV{Missing: MissingIsMean}, text), read(t, CSV{Missing: MissingIsMean}, text+"5,,2\n")
+	whole, lacking := readTable(t, CSV{Missing: MissingIsMean}, text), readTable(t, CSV{Missing: MissingIsMean}, text+"5,,2\n")
 	for name, c := range map[string]struct{ own, other *Table }{"without it": {whole, lacking}, "with it": {lacking, whole}} {
 		p := pipelineOf(t, c.own, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
 		if _, err := p.Predict(c.other); !errors.Is(err, qpdiff.ErrDomain) {

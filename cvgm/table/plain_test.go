@@ -17,8 +17,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A table of numbers without missing values is not copied. The results are the same as without the
-// encoder. In rows for predictions, the model replaces missing values by the mean.
+// A CV does not copy a table of numbers without missing values, which gives the same results as a
+// matrix.
 func TestPlainTable(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 36))
 	for _, columns := range []int{3, 250} {
@@ -70,7 +70,7 @@ func TestPlainTable(t *testing.T) {
 		if filled := casetest.Must(p.PredictRecord(record))(t); !(math.Abs(lacking-filled) <= 1e-12) {
 			t.Errorf("%d columns: a missing value predicts %v, and the mean %v", columns, lacking, filled)
 		}
-		// With one missing value, the table is no longer plain.
+		// A table with a missing value is not plain.
 		first := strings.IndexByte(text.String(), '\n')
 		at := first + strings.IndexByte(text.String()[first:], ',') + 1
 		end := at + strings.IndexByte(text.String()[at:], ',')
@@ -80,8 +80,7 @@ func TestPlainTable(t *testing.T) {
 	}
 }
 
-// A CV refuses a preparer together with a feature map, also if the preparer is plain. New or Eval
-// returns the error, so that it does not occur only in Final.
+// A CV rejects a preparer together with a feature map before the final fit.
 func TestPlainTableWithFeatures(t *testing.T) {
 	text := strings.Builder{}
 	text.WriteString("y,a,b\n")
@@ -103,13 +102,13 @@ func TestPlainTableWithFeatures(t *testing.T) {
 	t.Errorf("New has no error, Eval %v, and Final %v", err, last)
 }
 
-// measuring records the size of the heap when the encoder is fitted.
-type measuring struct {
+// heapRecorder is an encoder that records the size of the heap in Fit.
+type heapRecorder struct {
 	*table.Encoder
 	heap *uint64
 }
 
-func (m measuring) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
+func (m heapRecorder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	*m.heap = heap()
 	return m.Encoder.Fit(train, weights)
 }
@@ -121,7 +120,7 @@ func heap() uint64 {
 	return s.HeapAlloc
 }
 
-// For a table of numbers, Final holds no more memory than Config.Bytes counts.
+// For a table of numbers, Final uses at most the memory that Config.Bytes returns.
 func TestPlainTableBytes(t *testing.T) {
 	const rows, columns = 8000, 60
 	rng := rand.New(rand.NewPCG(3, 36))
@@ -140,7 +139,7 @@ func TestPlainTableBytes(t *testing.T) {
 	casetest.OK(t, err)
 	text.Reset()
 	at := uint64(0)
-	c := cvgm.Config{Data: d, Prepare: measuring{encoder, &at}, Splits: casetest.Must(cvgm.KFold(rng, rows, 3))(t), Loss: cvgm.SquaredError{},
+	c := cvgm.Config{Data: d, Prepare: heapRecorder{encoder, &at}, Splits: casetest.Must(cvgm.KFold(rng, rows, 3))(t), Loss: cvgm.SquaredError{},
 		Standardise: true, Centring: cvgm.MeanCentring, Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	c.MaxBytes = c.Bytes()
 	before := heap()
@@ -154,18 +153,17 @@ func TestPlainTableBytes(t *testing.T) {
 	runtime.KeepAlive(cv)
 }
 
-// squaring is a user-defined preparer that embeds an encoder. Its features are the squares of the
-// encoder's features.
-type squaring struct{ *table.Encoder }
+// squaringPreparer is a user-defined preparer that squares the features of an encoder.
+type squaringPreparer struct{ *table.Encoder }
 
-type squared struct{ cvgm.Prepared }
+type squaredFeatures struct{ cvgm.Prepared }
 
-func (s squaring) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
+func (s squaringPreparer) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	p, err := s.Encoder.Fit(train, weights)
-	return squared{p}, err
+	return squaredFeatures{p}, err
 }
 
-func (s squared) Apply(dst, row []float64) error {
+func (s squaredFeatures) Apply(dst, row []float64) error {
 	err := s.Prepared.Apply(dst, row)
 	for i, v := range dst {
 		dst[i] = v * v
@@ -184,7 +182,7 @@ func TestPlainTableInAnotherPreparer(t *testing.T) {
 	}
 	d, encoder, err := casetest.Must(table.CSV{Target: "y"}.Read(strings.NewReader(text.String())))(t).Data()
 	casetest.OK(t, err)
-	c := cvgm.Config{Data: d, Prepare: squaring{encoder}, Splits: casetest.Must(cvgm.KFold(rng, 60, 4))(t), Loss: cvgm.SquaredError{},
+	c := cvgm.Config{Data: d, Prepare: squaringPreparer{encoder}, Splits: casetest.Must(cvgm.KFold(rng, 60, 4))(t), Loss: cvgm.SquaredError{},
 		Standardise: true, Centring: cvgm.MeanCentring, Learner: func() learn.Learner { return new(linear.ElasticNet) }}
 	alpha := []float64{.01, .01}
 	cv := casetest.Must(cvgm.New(c))(t)

@@ -23,9 +23,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// patients returns a table of 40 rows, in which values of a are missing for large targets. The mean
-// over all rows therefore depends on the targets of validation rows.
-func patients(t *testing.T) *Table {
+// patientTable returns a table in which values of the column a are missing for large targets. A
+// mean over all rows would therefore leak targets of validation rows.
+func patientTable(t *testing.T) *Table {
 	t.Helper()
 	src := synth.NewStream(5, "patients")
 	var b strings.Builder
@@ -37,12 +37,12 @@ func patients(t *testing.T) *Table {
 		b.WriteString("," + []string{"east", "", "west", "north"}[i%4])
 		b.WriteString("," + decimal(a+y) + "\n")
 	}
-	return read(t, CSV{MissingIn: map[string]MissingRule{"a": MissingIsMean, "ward": MissingIsMean}}, b.String())
+	return readTable(t, CSV{MissingIn: map[string]MissingRule{"a": MissingIsMean, "ward": MissingIsMean}}, b.String())
 }
 
-// byHand returns the features of the given rows of the patients' table. The mean of column a is
-// taken over the training rows.
-func byHand(t *testing.T, table *Table, train []int) *mat.Dense {
+// featuresByHand returns the features of all patients. The mean of the column a is over the
+// training rows.
+func featuresByHand(t *testing.T, table *Table, train []int) *mat.Dense {
 	t.Helper()
 	var s, n float64
 	for _, i := range train {
@@ -81,8 +81,7 @@ func preparedConfig(t *testing.T, table *Table, edit func(*cvgm.Config)) cvgm.Co
 	return c
 }
 
-// leakyPreparer is fitted to all rows, and ignores the rows that Fit receives. It therefore uses
-// validation rows, which Config.Prepare prevents.
+// leakyPreparer is an encoder that is fitted to all rows, including the validation rows.
 type leakyPreparer struct {
 	*Encoder
 	all *mat.Dense
@@ -92,10 +91,10 @@ func (l leakyPreparer) Fit(*mat.Dense, []float64) (cvgm.Prepared, error) {
 	return l.Encoder.Fit(l.all, nil)
 }
 
-// The features of each split equal the features that are computed by hand from its training rows.
-// The comparison detects a preparer that is fitted to all rows.
+// A CV fits its preparer only to the training rows of each split. As a control, the test detects a
+// preparer that is fitted to all rows.
 func TestPrepareLearnsFromTrainingRowsOnly(t *testing.T) {
-	table := patients(t)
+	table := patientTable(t)
 	classes := func(learner func() learn.Learner) func(*cvgm.Config) {
 		return func(c *cvgm.Config) {
 			c.Data.Y = slices.Clone(c.Data.Y)
@@ -119,7 +118,7 @@ func TestPrepareLearnsFromTrainingRowsOnly(t *testing.T) {
 		for _, s := range c.Splits {
 			hand := c
 			hand.Prepare, hand.Splits = nil, []cvgm.Split{s}
-			hand.Data.X = byHand(t, table, s.Train)
+			hand.Data.X = featuresByHand(t, table, s.Train)
 			loss, g := evalOnce(t, hand, alpha)
 			want += loss / float64(len(c.Splits))
 			for i := range g {
@@ -149,10 +148,9 @@ func evalOnce(t *testing.T, c cvgm.Config, alpha []float64) (float64, []float64)
 	return loss, grad
 }
 
-// A row of weight 2 counts as two rows, and a row of weight 0 does not count. This also holds for
-// the means.
+// A row of weight 2 counts as two rows, also for the means that replace missing values.
 func TestPrepareWeighs(t *testing.T) {
-	table := patients(t)
+	table := patientTable(t)
 	rows := sample.Complement(nil, len(table.Y))
 	c := preparedConfig(t, table, nil)
 	c.Data.Weights = slices.Repeat([]float64{1}, len(rows))
@@ -182,8 +180,7 @@ func TestPrepareWeighs(t *testing.T) {
 	}
 }
 
-// A level that no training row has changes no fit and no prediction. The first level is an
-// exception.
+// A level that no training row has changes no fit and no prediction, unless it is the first level.
 func TestLevelsOfOtherRowsAreNoLeak(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a,ward,y\n")
@@ -199,7 +196,7 @@ func TestLevelsOfOtherRowsAreNoLeak(t *testing.T) {
 	} {
 		var losses []float64
 		for _, more := range []string{"", "0,zenith,1\n.3,,1\n1,zenith,-1\n1,,-1\n"} {
-			table := read(t, CSV{MissingIn: map[string]MissingRule{"ward": MissingIsMean}}, b.String()+more)
+			table := readTable(t, CSV{MissingIn: map[string]MissingRule{"ward": MissingIsMean}}, b.String()+more)
 			d, encoder, err := table.Data()
 			if err != nil {
 				t.Fatal(err)
@@ -219,10 +216,9 @@ func TestLevelsOfOtherRowsAreNoLeak(t *testing.T) {
 	}
 }
 
-// The final model is fitted to the features of all rows. Its rows for predictions have the columns
-// of Data.X.
+// Final fits the preparer to all rows, and its model predicts from rows with the columns of Data.X.
 func TestFinalModelPrepares(t *testing.T) {
-	table := patients(t)
+	table := patientTable(t)
 	all := sample.Complement(nil, len(table.Y))
 	for name, edit := range map[string]func(*cvgm.Config){
 		"linear": nil,
@@ -236,7 +232,7 @@ func TestFinalModelPrepares(t *testing.T) {
 	} {
 		c := preparedConfig(t, table, edit)
 		hand := c
-		hand.Prepare, hand.Data.X = nil, byHand(t, table, all)
+		hand.Prepare, hand.Data.X = nil, featuresByHand(t, table, all)
 		final := func(c cvgm.Config) (m *cvgm.Model, predictions []float64, risk float64) {
 			cv, err := cvgm.New(c)
 			if err != nil {
@@ -285,7 +281,7 @@ func (p preparer) Fit(*mat.Dense, []float64) (cvgm.Prepared, error) {
 }
 
 func TestPrepareRefusals(t *testing.T) {
-	table := patients(t)
+	table := patientTable(t)
 	ones := func(dst, _ []float64) error {
 		for j := range dst {
 			dst[j] = 1
@@ -328,10 +324,9 @@ func TestPrepareRefusals(t *testing.T) {
 	}
 }
 
-// Preparers receive neither validation rows nor the number of these rows. They cannot change the
-// data.
+// A preparer receives copies of the training rows and no validation rows.
 func TestPrepareGetsCopiesOfTrainingRows(t *testing.T) {
-	table := patients(t)
+	table := patientTable(t)
 	c := preparedConfig(t, table, nil)
 	before := mat.DenseCopyOf(c.Data.X)
 	at := 0
@@ -364,10 +359,10 @@ func (s spy) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	return fitted, err
 }
 
-// The gradient in the labels treats the features as constant. It equals the gradient with features
-// computed by hand, also if the learner treats rows as equal. The gradient in the rows is an error.
+// The gradient in the labels equals the gradient for features computed by hand. The gradient in the
+// rows is an error.
 func TestPreparedDataGradient(t *testing.T) {
-	table := patients(t)
+	table := patientTable(t)
 	for name, edit := range map[string]func(*cvgm.Config){
 		"elastic net": func(c *cvgm.Config) { c.Hyper = []float64{.02, .1} },
 		"ties": func(c *cvgm.Config) {
@@ -396,7 +391,7 @@ func TestPreparedDataGradient(t *testing.T) {
 		got, want := dy(c), make([]float64, len(c.Data.Y))
 		for _, s := range c.Splits {
 			hand := c
-			hand.Prepare, hand.Splits, hand.Data.X = nil, []cvgm.Split{s}, byHand(t, table, s.Train)
+			hand.Prepare, hand.Splits, hand.Data.X = nil, []cvgm.Split{s}, featuresByHand(t, table, s.Train)
 			floats.AddScaled(want, 1/float64(len(c.Splits)), dy(hand))
 		}
 		if !floats.EqualApprox(got, want, preparedTol) || floats.Norm(got, 2) == 0 {
@@ -415,10 +410,10 @@ func TestPreparedDataGradient(t *testing.T) {
 	}
 }
 
-// The results of a CV with a preparer do not depend on the number of workers. An evaluation
-// allocates no memory.
+// For a CV with a preparer, the number of workers changes no result, and an evaluation allocates no
+// memory.
 func TestPreparedEvaluations(t *testing.T) {
-	c := preparedConfig(t, patients(t), nil)
+	c := preparedConfig(t, patientTable(t), nil)
 	alpha := []float64{.02, .1}
 	var losses []float64
 	for _, workers := range []int{1, 3, 8} {

@@ -14,8 +14,7 @@ import (
 	"cvgm/cvgm/table"
 )
 
-// A server predicts from records. A new model replaces the old model between two requests. Each
-// request is answered by one of the two models. If a text is not a pipeline, the old model remains.
+// A server predicts from records with its current pipeline, which a request may replace.
 type server struct {
 	pipeline atomic.Pointer[table.Pipeline]
 }
@@ -30,8 +29,7 @@ func (s *server) handler() http.Handler {
 // maxModel and maxRecord bound the bytes of a request.
 const maxModel, maxRecord = 64 << 20, 64 << 10
 
-// load replaces the model by the pipeline in the body of the request. If other people can reach the
-// server, load must check who sends the request.
+// The method load replaces the pipeline. A public server must check who sends the request.
 func (s *server) load(w http.ResponseWriter, r *http.Request) {
 	fresh := new(table.Pipeline)
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxModel))
@@ -46,7 +44,7 @@ func (s *server) load(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// predict answers with the prediction for a JSON object that maps columns to texts.
+// The method predict writes the prediction for a JSON object that maps columns to texts.
 func (s *server) predict(w http.ResponseWriter, r *http.Request) {
 	pipeline := s.pipeline.Load() // one model for the whole request
 	if pipeline == nil {
@@ -92,7 +90,7 @@ const (
 	dear  = "weight,price\n1,30\n2,50\n3,70\n"
 )
 
-// A program serves a pipeline over HTTP, and receives a new pipeline while it runs.
+// A program serves a pipeline over HTTP and receives a new pipeline while it runs.
 func ExamplePipeline_server() {
 	var s server
 	for _, text := range []string{cheap, dear} {
@@ -112,8 +110,7 @@ func ExamplePipeline_server() {
 	// 400 cvgm: record: column "weight" holds "heavy" (not finite): put a finite number there
 }
 
-// WriteGo writes a pipeline as a Go file. A program that contains this file does not import this
-// module.
+// WriteGo writes a pipeline as a Go file that does not import this module.
 func ExamplePipeline_WriteGo() {
 	tbl, err := table.ReadCSV(strings.NewReader(cheap), "price")
 	if err != nil {
@@ -134,7 +131,7 @@ func ExamplePipeline_WriteGo() {
 	// func PredictValues(values []float64) (float64, error) {
 }
 
-// During reloads, each request is answered with the old model or with the new model.
+// During reloads, the server answers each request with either the old or the new model.
 func TestServerReloads(t *testing.T) {
 	const record = `{"weight": "4"}`
 	models := []string{lineModel(cheap), lineModel(dear)}
@@ -179,7 +176,7 @@ func TestServerReloads(t *testing.T) {
 	wait.Wait()
 }
 
-// Records that are too long, lack a column, or are not JSON are errors of the client.
+// The server rejects records that are too long, lack a column, or are not JSON.
 func TestServerRefusesRecords(t *testing.T) {
 	var s server
 	s.ask("PUT", "/model", lineModel(cheap))

@@ -19,9 +19,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// drawTexts returns a CSV with a column of numbers and columns of many levels. Some numbers and
-// levels are missing. The target depends on one column of each kind. Each level has a number below
-// levels and below numDrawn.
+// drawTexts returns a CSV with a column of numbers, columns of levels and missing values.
 func drawTexts(rng *rand.Rand, rows, levels, numDrawn int) string {
 	var b strings.Builder
 	b.WriteString("date,size,a,b,c,y\n")
@@ -41,8 +39,7 @@ func drawTexts(rng *rand.Rand, rows, levels, numDrawn int) string {
 	return b.String()
 }
 
-// storedCase is a random configuration, with a second table. Some levels of the second table are
-// not in the table of the configuration.
+// A storedCase is a random configuration and the text of a second table, which has other levels.
 type storedCase struct {
 	cvgm.Config
 	alpha []float64
@@ -53,7 +50,7 @@ type storedCase struct {
 func drawStoredCase(t *testing.T, seed uint64) storedCase {
 	rng := rand.New(rand.NewPCG(seed, 21))
 	levels := 8 + rng.IntN(12)
-	table := read(t, CSV{Missing: MissingIsMean, MissingIn: map[string]MissingRule{"y": MissingIsError}, Unknown: UnknownIsZero}, drawTexts(rng, 40+rng.IntN(80), levels, levels-2))
+	table := readTable(t, CSV{Missing: MissingIsMean, MissingIn: map[string]MissingRule{"y": MissingIsError}, Unknown: UnknownIsZero}, drawTexts(rng, 40+rng.IntN(80), levels, levels-2))
 	d, encoder, err := table.Data()
 	casetest.OK(t, err)
 	if rng.IntN(2) == 0 {
@@ -105,7 +102,8 @@ func (c storedCase) results(t *testing.T) map[string][]float64 {
 		"theta": model.Theta, "mean": model.Mean, "deviation": model.Std, "risk": {risk}, "predictions": own, "of unknown levels": other}
 }
 
-// A CV, its model and its pipeline give the same numbers with stored features as with dense rows.
+// A CV, its model and its pipeline return the same numbers for stored features as for dense
+// features.
 func TestStoredTableEqualsDense(t *testing.T) {
 	const tol = 1e-9 // for systems of equations with conditions of up to about 1e4
 	for seed := range uint64(40) {
@@ -143,8 +141,7 @@ func (f faultyStored) ApplyStored(row []float64, set func(int, float64)) error {
 	return f.set(row, set)
 }
 
-// If a Preparer returns stored features that violate its contract, there is an error that names the
-// row, and no panic.
+// If a Preparer returns invalid stored features, the error names the row.
 func TestFaultyStoredFeatures(t *testing.T) {
 	defer sample.SetDenseFeatures(sample.SetDenseFeatures(0))
 	c := drawStoredCase(t, 2)
@@ -175,10 +172,10 @@ func TestFaultyStoredFeatures(t *testing.T) {
 	}
 }
 
-// unstored is an encoder whose Fit returns a Prepared that stores nothing.
-type unstored struct{ *Encoder }
+// unstoredEncoder is an encoder whose Fit returns a Prepared without stored features.
+type unstoredEncoder struct{ *Encoder }
 
-func (u unstored) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
+func (u unstoredEncoder) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error) {
 	p, err := u.Encoder.Fit(train, weights)
 	return struct{ cvgm.Prepared }{p}, err
 }
@@ -186,13 +183,13 @@ func (u unstored) Fit(train *mat.Dense, weights []float64) (cvgm.Prepared, error
 func TestStoredPreparerWithoutStoredPrepared(t *testing.T) {
 	defer sample.SetDenseFeatures(sample.SetDenseFeatures(0))
 	c := drawStoredCase(t, 2)
-	c.Config.Prepare = unstored{c.Prepare.(*Encoder)}
+	c.Config.Prepare = unstoredEncoder{c.Prepare.(*Encoder)}
 	if _, err := cvgm.New(c.Config); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "StoredPrepared") {
 		t.Error(err)
 	}
 }
 
-// Values that a table cannot hold cause the same error with stored features as with dense rows.
+// Invalid values in a table cause the same error for stored features as for dense features.
 func TestHostileValuesOfStoredFeatures(t *testing.T) {
 	c := drawStoredCase(t, 3)
 	good := c.Data.Dense()
@@ -216,7 +213,7 @@ func TestHostileValuesOfStoredFeatures(t *testing.T) {
 	}
 }
 
-// Without standardisation, the least-squares intercept uses dense rows, also with many features.
+// Without standardisation, the least-squares intercept uses dense rows, even for many features.
 func TestLeastSquaresInterceptOfManyFeatures(t *testing.T) {
 	c := drawStoredCase(t, 7)
 	c.Standardise, c.Centring = false, cvgm.FixedLeastSquares

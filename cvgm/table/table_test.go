@@ -137,12 +137,12 @@ func TestClasses(t *testing.T) {
 		{"", "a,y\n1,0\n2,1\n3,.5\n", nil, []float64{0, 1, .5}},
 		{"", "a,y\n1,c\n2,a\n3,b\n", []string{"a", "b", "c"}, []float64{2, 0, 1}},
 	} {
-		table := read(t, CSV{Positive: c.positive}, c.text)
+		table := readTable(t, CSV{Positive: c.positive}, c.text)
 		if !slices.Equal(table.Classes, c.classes) || !slices.Equal(table.Y, c.y) {
 			t.Errorf("%q of %q: classes %q, y %v", c.positive, c.text, table.Classes, table.Y)
 		}
 	}
-	three := read(t, CSV{}, "a,y\n1,c\n2,a\n3,b\n")
+	three := readTable(t, CSV{}, "a,y\n1,c\n2,a\n3,b\n")
 	if _, _, err := three.Data(); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Table.Binary") {
 		t.Errorf("data of three classes: %v", err)
 	}
@@ -157,16 +157,16 @@ func TestClasses(t *testing.T) {
 	if _, err := three.Binary("d"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), `["a" "b" "c"]`) {
 		t.Errorf("no class: %v", err)
 	}
-	if _, err := read(t, CSV{}, "a,y\n1,2\n").Binary("2"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "CSV.Positive") {
+	if _, err := readTable(t, CSV{}, "a,y\n1,2\n").Binary("2"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "CSV.Positive") {
 		t.Errorf("no classes: %v", err)
 	}
-	flat := read(t, CSV{}, "a,y\nu,1\nu,2\n")
+	flat := readTable(t, CSV{}, "a,y\nu,1\nu,2\n")
 	if _, _, err := flat.Data(); !errors.Is(err, qpdiff.ErrEmpty) {
 		t.Errorf("no features: %v", err)
 	}
 }
 
-// The order of the rows changes neither levels, nor classes, nor the kinds of errors.
+// The order of the rows in a file changes neither levels nor classes.
 func TestLevelsDoNotDependOnTheOrderOfRows(t *testing.T) {
 	lines := strings.SplitAfter(fruit, "\n")
 	want := readFruit(t, fruit)
@@ -211,7 +211,7 @@ func TestEncoderMeans(t *testing.T) {
 }
 
 func TestEncoderRefuses(t *testing.T) {
-	table := read(t, CSV{Missing: MissingIsMean}, "a,b,c,y\n1,u,x,1\n,v,x,2\n2,u,z,3\n")
+	table := readTable(t, CSV{Missing: MissingIsMean}, "a,b,c,y\n1,u,x,1\n,v,x,2\n2,u,z,3\n")
 	d, e, err := table.Data()
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +242,7 @@ func TestEncoderRefuses(t *testing.T) {
 
 // If a column has no value in a split, the error names the split and the column.
 func TestSplitWithoutValues(t *testing.T) {
-	table := read(t, CSV{Missing: MissingIsMean}, "a,b,y\n1,1,1\n,2,2\n,3,3\n,1,4\n")
+	table := readTable(t, CSV{Missing: MissingIsMean}, "a,b,y\n1,1,1\n,2,2\n,3,3\n,1,4\n")
 	d, e, err := table.Data()
 	if err != nil {
 		t.Fatal(err)
@@ -255,8 +255,7 @@ func TestSplitWithoutValues(t *testing.T) {
 	}
 }
 
-// The unit of a column changes no prediction. The mean that replaces missing values has the same
-// unit.
+// The unit of a column changes no prediction, even if values are missing.
 func TestUnitsOfColumnsDoNotMatter(t *testing.T) {
 	predict := func(unit float64) []float64 {
 		var b strings.Builder
@@ -265,7 +264,7 @@ func TestUnitsOfColumnsDoNotMatter(t *testing.T) {
 			b.WriteString(map[bool]string{true: "?", false: decimal(unit * math.Sin(float64(i)))}[i%5 == 2])
 			b.WriteString("," + []string{"u", "v", "w"}[i%3] + "," + decimal(math.Cos(float64(i))) + "\n")
 		}
-		table := read(t, CSV{Missing: MissingIsMean}, b.String())
+		table := readTable(t, CSV{Missing: MissingIsMean}, b.String())
 		p := pipelineOf(t, table, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
 		y := casetest.Must(p.Predict(table))(t)
 		return y
@@ -278,8 +277,7 @@ func TestUnitsOfColumnsDoNotMatter(t *testing.T) {
 	}
 }
 
-// The mean that replaces missing values is the weighted mean in any unit, also if the sum of the
-// values overflows.
+// The mean that replaces missing values is correct in any unit, even if the sum overflows.
 func TestMeanOfPresentValuesInAnyUnit(t *testing.T) {
 	values, weights := []float64{1, 1.5, math.NaN(), 1.25, 9}, []float64{1, 3, 7, 2, 0} // (1 + 4.5 + 2.5)/6
 	for _, unit := range []float64{1, 0x1p1023, 0x1p-1000} {
@@ -296,8 +294,7 @@ func TestMeanOfPresentValuesInAnyUnit(t *testing.T) {
 	}
 }
 
-// If several values are missing, the error names the first one, by line and then by column. A row
-// that is dropped because of another column causes no error.
+// The error for missing values names the first of them by line, then by column.
 func TestFirstMissingValueIsNamed(t *testing.T) {
 	c := CSV{Target: "y", MissingIn: map[string]MissingRule{"c": MissingDropsRow}}
 	_, err := c.Read(strings.NewReader("a,b,c,y\n1,2,3,4\n,,,5\n1,,3,\n,2,3,6\n"))
@@ -306,24 +303,22 @@ func TestFirstMissingValueIsNamed(t *testing.T) {
 	}
 }
 
-// The numbers 0 and 1 in the target are classes, with a note, unless CSV.Numeric names the target.
-// If CSV.Categorical names the target, other numbers are classes, too.
+// Read reads the target numbers 0 and 1 as classes, unless CSV.Numeric names the target.
 func TestKindOfTheTarget(t *testing.T) {
 	const text = "a,y\n1,0\n2,1\n3,0\n"
-	table := read(t, CSV{}, text)
+	table := readTable(t, CSV{}, text)
 	if len(table.Notes) != 1 || table.Notes[0].Field != "CSV.Numeric" || table.Notes[0].Column != "y" {
 		t.Errorf("notes %v", table.Notes)
 	}
-	if table := read(t, CSV{Numeric: []string{"y"}}, text); table.Classes != nil || !slices.Equal(table.Y, []float64{0, 1, 0}) || len(table.Notes) != 0 {
+	if table := readTable(t, CSV{Numeric: []string{"y"}}, text); table.Classes != nil || !slices.Equal(table.Y, []float64{0, 1, 0}) || len(table.Notes) != 0 {
 		t.Errorf("a number: %+v", table)
 	}
-	if table := read(t, CSV{Categorical: []string{"y"}}, "a,y\n1,3\n2,1\n3,2\n"); !slices.Equal(table.Classes, []string{"1", "2", "3"}) || !slices.Equal(table.Y, []float64{2, 0, 1}) {
+	if table := readTable(t, CSV{Categorical: []string{"y"}}, "a,y\n1,3\n2,1\n3,2\n"); !slices.Equal(table.Classes, []string{"1", "2", "3"}) || !slices.Equal(table.Y, []float64{2, 0, 1}) {
 		t.Errorf("classes: %+v", table)
 	}
 }
 
-// An identifier is left out, with a note. The rare levels of a column with many levels form one
-// level. CSV.Categorical keeps all columns and levels.
+// Read leaves out identifiers and merges rare levels, unless CSV.Categorical names the columns.
 func TestIdentifiersAndRareLevels(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("id,town,code,size,y\n")
@@ -334,7 +329,7 @@ func TestIdentifiersAndRareLevels(t *testing.T) {
 		}
 		fmt.Fprintf(&b, "u%d,t%02d,c%d,%d,%d\n", i-i%50/49, town, i/3, i%7, 2*(town%3)+i%5)
 	}
-	table := read(t, CSV{}, b.String())
+	table := readTable(t, CSV{}, b.String())
 	var notes []string
 	for _, n := range table.Notes {
 		notes = append(notes, fmt.Sprint(n.Column, n.LeftOut, n.Field))
@@ -365,19 +360,19 @@ func TestIdentifiersAndRareLevels(t *testing.T) {
 	if err := json.Unmarshal([]byte(strings.Replace(string(text), `"kind":"numeric",`, `"kind":"numeric","other":true,`, 1)), new(Pipeline)); err == nil || !strings.Contains(err.Error(), "other is true for the numeric column") {
 		t.Error(err)
 	}
-	table = read(t, CSV{Categorical: []string{"id", "town", "code"}}, b.String())
+	table = readTable(t, CSV{Categorical: []string{"id", "town", "code"}}, b.String())
 	if _, m := newEncoder(table).Dims(); len(table.Columns) != 4 || len(table.Notes) != 0 || len(table.Columns[1].Levels) != 38 || m < 290 {
 		t.Errorf("%d columns, %d features, notes %q", len(table.Columns), m, table.Notes)
 	}
 }
 
-// A row of weight 2 counts as two rows, from the file to the model.
+// A row of weight 2 in a file counts as two rows.
 func TestWeightsOfAFile(t *testing.T) {
-	weighted := read(t, CSV{Weights: "w", Missing: MissingIsMean, MissingIn: map[string]MissingRule{"w": MissingDropsRow}}, "a,w,y\n1,1,1\n2,2,5\n4,0,-9\n5,1,3\n7,,8\n")
+	weighted := readTable(t, CSV{Weights: "w", Missing: MissingIsMean, MissingIn: map[string]MissingRule{"w": MissingDropsRow}}, "a,w,y\n1,1,1\n2,2,5\n4,0,-9\n5,1,3\n7,,8\n")
 	if !slices.Equal(weighted.Weights, []float64{1, 2, 0, 1}) || len(weighted.Columns) != 1 || !slices.Equal(weighted.Rows([]int{1, 3}).Weights, []float64{2, 1}) {
 		t.Fatalf("%+v", weighted)
 	}
-	repeated := read(t, CSV{}, "a,y\n1,1\n2,5\n2,5\n5,3\n")
+	repeated := readTable(t, CSV{}, "a,y\n1,1\n2,5\n2,5\n5,3\n")
 	predict := func(table *Table) float64 {
 		p := pipelineOf(t, table, func() learn.Learner { return new(linear.ElasticNet) }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})
 		return casetest.Must(p.PredictRecord(map[string]string{"a": "3"}))(t)

@@ -23,10 +23,9 @@ import (
 
 var regenVersion = flag.Bool("regen-version", false, "write the pipelines of the latest version to testdata")
 
-// A golden is a pipeline in the text of some version of the package, with its decisions for some
-// rows. It also has predictions if the pipeline has Model.LogMean, and the ends of intervals if the
-// pipeline has Intervals.
-type golden struct {
+// A goldenPipeline holds a pipeline from some version of the package, and its results for some
+// rows.
+type goldenPipeline struct {
 	Rows        string
 	Decisions   []float64
 	Predictions []float64 `json:",omitempty"`
@@ -39,7 +38,7 @@ type golden struct {
 const goldenLevel = .8
 
 // predict sets the results of the pipeline for the rows.
-func (g *golden) predict(t *testing.T) {
+func (g *goldenPipeline) predict(t *testing.T) {
 	t.Helper()
 	table := casetest.Must(g.Pipeline.Read(strings.NewReader(g.Rows)))(t)
 	g.Decisions = casetest.Must(g.Pipeline.Decision(table))(t)
@@ -54,14 +53,14 @@ func (g *golden) predict(t *testing.T) {
 	}
 }
 
-// sameNumbers reports whether all numbers of two goldens are equal according to the function equal.
-func (g *golden) sameNumbers(h *golden, equal func(a, b []float64) bool) bool {
+// sameNumbers compares the numbers of two golden pipelines by the function equal.
+func (g *goldenPipeline) sameNumbers(h *goldenPipeline, equal func(a, b []float64) bool) bool {
 	return equal(g.Decisions, h.Decisions) && equal(g.Predictions, h.Predictions) && equal(g.Low, h.Low) && equal(g.High, h.High)
 }
 
-// currentGoldens returns pipelines that together have all parts that a pipeline can have. A key is
-// the version in which the package writes the pipeline.
-func currentGoldens(t *testing.T) map[string]golden {
+// currentGoldens returns pipelines that cover all parts of a pipeline. A key begins with the
+// version of the JSON format.
+func currentGoldens(t *testing.T) map[string]goldenPipeline {
 	shop := func(n int, target string, unknown UnknownRule, categorical ...string) *Table {
 		const format = "%d,%02d €"
 		var b strings.Builder
@@ -92,7 +91,7 @@ func currentGoldens(t *testing.T) map[string]golden {
 	counts := func() learn.Learner {
 		return &penalised.GLM{Loss: penalised.Poisson, Intercept: true, Penalties: []penalised.Penalty{{S: spline.Penalty(6)}, penalised.Ridge(5, colours), penalised.Ridge(5+colours, 1)}}
 	}
-	bounded, table := withIntervals(t, func() learn.Learner { return new(kernel.Ridge) }, []float64{.5, .1})
+	bounded, table := intervalPipeline(t, func() learn.Learner { return new(kernel.Ridge) }, []float64{.5, .1})
 	scaled := intervalsOf(t, casetest.Must(table.WithEffects(Effect{Column: "a", Kind: ScaledEffect, Term: "a"}, Effect{Column: "b"}))(t), net, []float64{.01, .1})
 	const coloured = "b,a\nred,1.5\nblue,\ngreen,-20\n"
 	priced := shop(24, "", UnknownIsZero)
@@ -109,7 +108,7 @@ func currentGoldens(t *testing.T) map[string]golden {
 		for i := range 40 {
 			fmt.Fprintf(&b, "%s,%s,%s\n", []string{"800 g", "1.25 kg", "2.5 Kg"}[i*i%7%3], []string{"Bonn", "Ulm", "BONN", "Trier", "bonn"}[i%5], target(i))
 		}
-		return read(t, CSV{Unknown: UnknownIsZero}, b.String())
+		return readTable(t, CSV{Unknown: UnknownIsZero}, b.String())
 	}
 	const sent = "town,weight\nBonn,900 g\nBoNN,1.5 kg\nULM,2 Kg\ntrier,1 g\n"
 	logistic := func() learn.Learner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }
@@ -120,7 +119,7 @@ func currentGoldens(t *testing.T) map[string]golden {
 		return &penalised.GLM{Loss: penalised.Poisson, Intercept: true, Penalties: []penalised.Penalty{penalised.Ridge(0, 7), penalised.Ridge(7, 5), penalised.Ridge(12, colours)}}
 	}
 	jointBounded := intervalsOf(t, casetest.Must(table.WithEffects(Effect{Column: "a", Kind: KernelEffect, Bases: 3}, Effect{Column: "b"}))(t), net, []float64{.01, .1})
-	return map[string]golden{
+	return map[string]goldenPipeline{
 		"version5/kernel":    {Rows: rows, Pipeline: pipelineOf(t, joint, jointCounts, cvgm.SquaredError{}, cvgm.NoCentring, []float64{1, 3, 2})},
 		"version5/intervals": {Rows: coloured, Pipeline: jointBounded},
 		"version4/numbers":   {Rows: sent, Pipeline: pipelineOf(t, parcels(func(i int) string { return []string{"7 min", "1 h", "30 min", "2 h"}[i*i%7%4] }), net, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.01, .1})},
@@ -141,13 +140,12 @@ func currentGoldens(t *testing.T) map[string]golden {
 	}
 }
 
-// oldExpTol is the largest accepted difference for kernel machines in version 1, whose decisions
-// were computed with math.Exp.
+// oldExpTol is the largest accepted difference for kernel machines of version 1, which called
+// math.Exp.
 const oldExpTol = 1e-14
 
-// Pipelines that this version or an earlier version of the package wrote give the same predictions
-// as when they were written, with the same bits on each processor. Kernel machines in version 1 may
-// differ by oldExpTol. MarshalJSON chooses the version by the parts of the pipeline.
+// Pipelines from earlier versions of the package return the same predictions, bit for bit, on every
+// processor.
 func TestPipelinesOfEarlierVersions(t *testing.T) {
 	current := currentGoldens(t)
 	if *regenVersion {
@@ -169,7 +167,7 @@ func TestPipelinesOfEarlierVersions(t *testing.T) {
 	read := map[string]int{}
 	for _, path := range paths {
 		read[filepath.Dir(path)]++
-		var g golden
+		var g goldenPipeline
 		casetest.OK(t, json.Unmarshal(casetest.Must(os.ReadFile(path))(t), &g))
 		got, equal := g, hostile.SameBits
 		if filepath.Dir(path) == "testdata/version1" && g.Pipeline.Model.Kernel != nil {
@@ -181,7 +179,7 @@ func TestPipelinesOfEarlierVersions(t *testing.T) {
 			t.Errorf("%s: %v, %v in [%v, %v] instead of %v, %v in [%v, %v]", path, got.Decisions, got.Predictions, got.Low, got.High, g.Decisions, g.Predictions, g.Low, g.High)
 		}
 		again := casetest.Must(json.Marshal(g.Pipeline))(t)
-		back := golden{Rows: g.Rows, Pipeline: new(Pipeline)}
+		back := goldenPipeline{Rows: g.Rows, Pipeline: new(Pipeline)}
 		casetest.OK(t, json.Unmarshal(again, back.Pipeline))
 		if back.predict(t); !back.sameNumbers(&got, hostile.SameBits) {
 			t.Errorf("%s: %v in [%v, %v] after the current version, not %v in [%v, %v]", path, back.Decisions, back.Low, back.High, got.Decisions, got.Low, got.High)

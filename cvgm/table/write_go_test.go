@@ -46,8 +46,8 @@ var (
 // shopColumns are the columns of drawShop, without the target.
 var shopColumns = []string{"price", "sold", "share", "weight", "town", "colour", "age"}
 
-// drawField returns a well-formed text of a column. If lacking is set, some texts denote missing
-// values.
+// drawField returns a well-formed text for a column, or sometimes a missing value if lacking is
+// set.
 func drawField(rng *rand.Rand, column string, lacking bool) string {
 	if lacking && rng.IntN(9) == 0 {
 		return []string{"", "?", "na"}[rng.IntN(3)]
@@ -81,12 +81,12 @@ func drawField(rng *rand.Rand, column string, lacking bool) string {
 	return decimal(20 + 10*rng.NormFloat64())
 }
 
-// drawFault returns a text that no training row has. Most of these texts cause an error.
+// drawFault returns a text that no training row has and that usually causes an error.
 func drawFault(rng *rand.Rand) string {
 	return []string{"", "violet", "$5", "-$1.5", "(3)", "12 t", "1e400", "0x1p3", "NaN", "inf", "1,5", "2023-02-30 00:00", "2019-12-31 23:59", "7%", "Null", "  8 ", "-0", "1_000", "900 lb", "RED"}[rng.IntN(20)]
 }
 
-// drawShop returns a CSV of n rows. Its target is a number, or has two or three classes.
+// drawShop returns a CSV of n rows. The target is a number if classes is 0.
 func drawShop(rng *rand.Rand, n, classes int, lacking bool) string {
 	var b strings.Builder
 	b.WriteString(strings.Join(shopColumns, ";") + ";y\n")
@@ -105,8 +105,7 @@ func drawShop(rng *rand.Rand, n, classes int, lacking bool) string {
 	return b.String()
 }
 
-// termsOf returns a table of shopColumns with an effect of each kind. It also returns a learner
-// with a penalty for each effect except the plain one.
+// termsOf returns a table with an effect of each kind, and a learner that penalises the effects.
 func termsOf(t *testing.T, shop *Table, loss penalised.Loss) (*Table, func() learn.Learner) {
 	part := casetest.Must(shop.WithEffects(Effect{Column: "price", Kind: SmoothEffect, Bases: 7}, Effect{Column: "town", Kind: LevelsEffect, Term: "places"},
 		Effect{Column: "share", Kind: ScaledEffect}, Effect{Column: "weight"}, Effect{Column: "age", Kind: KernelEffect, Term: "joint", Bases: 30}, Effect{Column: "sold days", Kind: KernelEffect, Term: "joint", Bases: 30}))(t)
@@ -116,7 +115,7 @@ func termsOf(t *testing.T, shop *Table, loss penalised.Loss) (*Table, func() lea
 	}
 }
 
-// parityCase is a pipeline, or one pipeline for each of several classes, with its Go file.
+// A parityCase is a pipeline, or a OneVsRest, whose Go file is tested.
 type parityCase struct {
 	name     string
 	pipeline *Pipeline
@@ -147,7 +146,7 @@ func parityCases(t *testing.T) []parityCase {
 	regression("all levels", shop(0, true, UnknownIsZero, "town"), net, .01, .1) // the first level, too
 	regression("elastic net", shop(0, true, UnknownIsZero), net, .01, .1)
 	regression("strict", shop(0, false, UnknownIsError), net, .01, .1)
-	regression("numbers", patients(t), net, .01, .1)
+	regression("numbers", patientTable(t), net, .01, .1)
 	ridge := func(k kernel.Kernel) func() learn.Learner {
 		return func() learn.Learner { return &kernel.Ridge{Kernel: k} }
 	}
@@ -214,9 +213,8 @@ func drawRow(rng *rand.Rand, e *Encoder) map[string]string {
 	return row
 }
 
-// answers returns the results of a pipeline for a row: decisions, then probabilities, or nil for an
-// error.
-func (c parityCase) answers(row map[string]string) ([]float64, string) {
+// pipelineOutputs returns the decisions and the probabilities for a row, or nil for an error.
+func (c parityCase) pipelineOutputs(row map[string]string) ([]float64, string) {
 	defer sample.SetDenseFeatures(sample.SetDenseFeatures(c.dense))
 	if c.many != nil {
 		table, err := c.many.Record(row)
@@ -271,8 +269,8 @@ func (c parityCase) encoderOf() *Encoder {
 	return p.Model.Prepared.(*Encoder)
 }
 
-// write returns the Go file.
-func (c parityCase) write(t testing.TB, pkg string) string {
+// goFile returns the text of the Go file.
+func (c parityCase) goFile(t testing.TB, pkg string) string {
 	t.Helper()
 	defer sample.SetDenseFeatures(sample.SetDenseFeatures(c.dense))
 	var b bytes.Buffer
@@ -284,9 +282,9 @@ func (c parityCase) write(t testing.TB, pkg string) string {
 	return b.String()
 }
 
-// predictor returns the Go code of a function that has a row as argument, and returns the same
-// numbers as answers.
-func (c parityCase) predictor(pkg string) string {
+// predictionCode returns the Go code of a function that returns the same numbers as
+// pipelineOutputs.
+func (c parityCase) predictionCode(pkg string) string {
 	switch {
 	case c.many != nil && (c.many.Joint || c.many.Pipelines[0].Model.LogOdds):
 		return fmt.Sprintf("\t{%[1]s.Decisions, %[1]s.Probabilities, %[1]s.Class},\n", pkg)
@@ -337,7 +335,7 @@ var models = []struct {
 }{
 MODELS}
 
-// main answers lines of JSON, each the number of a model and a row, by lines of hexadecimal bits.
+// The program reads lines of JSON with a model number and a row, and prints the bits of the results.
 func main() {
 	in, out := json.NewDecoder(bufio.NewReader(os.Stdin)), bufio.NewWriter(os.Stdout)
 	defer out.Flush()
@@ -372,8 +370,8 @@ func main() {
 }
 `
 
-// outputLine returns the line that parityMain prints for the given results. If all is nil, the line
-// reports an error.
+// outputLine returns the line that parityMain prints for the results all, or for an error if all is
+// nil.
 func outputLine(all []float64, class string) string {
 	if all == nil {
 		return "error"
@@ -385,14 +383,14 @@ func outputLine(all []float64, class string) string {
 	return b.String() + class
 }
 
-// writeModule writes a program into a directory, with one package for the Go file of each case. It
-// reports declarations and imports that a file does not need.
+// writeModule writes a program with the Go files of all cases, and reports unneeded declarations
+// and imports.
 func writeModule(t testing.TB, cases []parityCase, dir string) {
 	t.Helper()
 	var imports, models strings.Builder
 	for k, c := range cases {
 		pkg := fmt.Sprintf("m%d", k)
-		code := c.write(t, pkg)
+		code := c.goFile(t, pkg)
 		if formatted, err := format.Source([]byte(code)); err != nil || string(formatted) != code {
 			t.Fatalf("%s: not formatted; error %v", c.name, err)
 		}
@@ -401,16 +399,15 @@ func writeModule(t testing.TB, cases []parityCase, dir string) {
 		}
 		casetest.OK(t, os.MkdirAll(filepath.Join(dir, pkg), 0o755), os.WriteFile(filepath.Join(dir, pkg, "model.go"), []byte(code), 0o644))
 		fmt.Fprintf(&imports, "\n\t\"parity/%s\"", pkg)
-		models.WriteString(c.predictor(pkg))
+		models.WriteString(c.predictionCode(pkg))
 	}
 	code := strings.NewReplacer("IMPORTS", imports.String()+"\n", "MODELS", models.String(), "LEVEL", fmt.Sprint(parityLevel)).Replace(parityMain)
 	casetest.OK(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module parity\n\ngo 1.24\n"), 0o644),
 		os.WriteFile(filepath.Join(dir, "main.go"), []byte(code), 0o644))
 }
 
-// In a written file, the exported names of package portable are replaced by other names. These
-// names are different from each other. No field has the name of an exported declaration, because
-// the field would be renamed, too.
+// In a written file, the new names for exported names of package portable are distinct. No field
+// has an exported name, because WriteGo would rename the field, too.
 func TestCarriedNamesDiffer(t *testing.T) {
 	all, _, err := portableCode()
 	casetest.OK(t, err)
@@ -440,8 +437,7 @@ func TestCarriedNamesDiffer(t *testing.T) {
 	})
 }
 
-// emptyPackages is an importer that returns packages without declarations. The type checker still
-// finds the types that a file itself declares.
+// emptyPackages is an importer that returns empty packages, which suffice to check a single file.
 type emptyPackages struct{}
 
 func (emptyPackages) Import(name string) (*types.Package, error) {
@@ -450,8 +446,7 @@ func (emptyPackages) Import(name string) (*types.Package, error) {
 	return p, nil
 }
 
-// unneededNames returns the names of the declarations and imports of a Go file that no exported
-// function, constant or variable needs.
+// unneededNames returns the declarations and imports of a Go file that no exported name needs.
 func unneededNames(t testing.TB, code string) (names []string) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -520,8 +515,7 @@ func unneededNames(t testing.TB, code string) (names []string) {
 	return slices.Sorted(slices.Values(slices.AppendSeq(names, maps.Keys(imports))))
 }
 
-// In the code of all declarations, Logistic is renamed to logistic, so that no exported name needs
-// it. unneededNames finds it.
+// unneededNames finds the function Logistic if it is no longer exported.
 func TestUnneededCodeIsFound(t *testing.T) {
 	all, imports, err := portableCode()
 	casetest.OK(t, err)
@@ -537,7 +531,7 @@ func TestUnneededCodeIsFound(t *testing.T) {
 	}
 }
 
-// The written Go files and their pipelines give the same bits, classes and errors.
+// A written Go file returns the same bits, classes and errors as its pipeline.
 func TestWrittenGoPredictsTheSameBits(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles a program")
@@ -567,7 +561,7 @@ func TestWrittenGoPredictsTheSameBits(t *testing.T) {
 	for i := range *parityRows {
 		k := i % len(cases)
 		row := drawRow(rng, cases[k].encoderOf())
-		all, class := cases[k].answers(row)
+		all, class := cases[k].pipelineOutputs(row)
 		if all != nil {
 			good[k]++
 		}
@@ -601,8 +595,7 @@ func TestWrittenGoPredictsTheSameBits(t *testing.T) {
 	t.Logf("%d rows, %v of them no errors", len(want), good)
 }
 
-// Package portable has its own code for predictions, which WriteGo writes to Go files. It returns
-// the same bits as the pipeline.
+// Package portable, whose code WriteGo writes to Go files, returns the same bits as the pipeline.
 func TestPortableModelsPredictTheSameBits(t *testing.T) {
 	cases := parityCases(t)
 	rng := rand.New(rand.NewPCG(10, 1))
@@ -619,16 +612,16 @@ func TestPortableModelsPredictTheSameBits(t *testing.T) {
 		if err == nil {
 			d[0], err = m.Decision(values)
 		}
-		want, _ := c.answers(row)
+		want, _ := c.pipelineOutputs(row)
 		if (err != nil) != (want == nil) || err == nil && math.Float64bits(d[0]) != math.Float64bits(want[0]) {
 			t.Fatalf("%s, row %q: %v, error %v, and %v of the pipeline", c.name, row, d, err, want)
 		}
 	}
 }
 
-// A model can be written if a column has the same value in all training rows.
+// WriteGo accepts a column that has the same value in all training rows.
 func TestWriteGoOfAConstantColumn(t *testing.T) {
-	table := patients(t)
+	table := patientTable(t)
 	j := slices.IndexFunc(table.Columns, func(c Column) bool { return c.Kind == Numeric })
 	for i := range table.Y {
 		table.x.Set(i, j, 5)
@@ -644,19 +637,18 @@ func TestWriteGoOfAConstantColumn(t *testing.T) {
 	}
 }
 
-// foreign is a kernel of another package.
-type foreign struct{ kernel.RBF }
+// foreignKernel is a kernel of another package.
+type foreignKernel struct{ kernel.RBF }
 
-// nought is a predictor of another package.
-type nought struct{ learn.Predictor }
+// foreignPredictor is a predictor of another package.
+type foreignPredictor struct{ learn.Predictor }
 
-func (nought) Predict(_ *qpdiff.Workspace, dst []float64, _ *mat.Dense) error {
+func (foreignPredictor) Predict(_ *qpdiff.Workspace, dst []float64, _ *mat.Dense) error {
 	clear(dst)
 	return nil
 }
 
-// A written file of package main can be built together with the file that has the function main. A
-// comment in the file mentions this other file.
+// A written file of package main compiles together with a file that has the function main.
 func TestWriteGoInAProgram(t *testing.T) {
 	dir := t.TempDir()
 	var code bytes.Buffer
@@ -680,19 +672,19 @@ func TestWriteGoRefuses(t *testing.T) {
 			t.Errorf("package %q: %v", name, err)
 		}
 	}
-	other := pipelineOf(t, patients(t), func() learn.Learner { return &kernel.Ridge{Kernel: foreign{}} }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.1, .1})
-	if err := other.WriteGo(new(bytes.Buffer), "model"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "table.foreign") {
+	other := pipelineOf(t, patientTable(t), func() learn.Learner { return &kernel.Ridge{Kernel: foreignKernel{}} }, cvgm.SquaredError{}, cvgm.MeanCentring, []float64{.1, .1})
+	if err := other.WriteGo(new(bytes.Buffer), "model"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "table.foreignKernel") {
 		t.Errorf("another kernel: %v", err)
 	}
 	model := *other.Model
-	model.Kernel, model.Predictor = nil, nought{}
+	model.Kernel, model.Predictor = nil, foreignPredictor{}
 	predictor := Pipeline{Model: &model, Target: other.Target}
-	if err := predictor.WriteGo(new(bytes.Buffer), "model"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "table.nought") {
+	if err := predictor.WriteGo(new(bytes.Buffer), "model"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "table.foreignPredictor") {
 		t.Errorf("another predictor: %v", err)
 	}
-	bounded := intervalsOf(t, patients(t), func() learn.Learner { return new(linear.ElasticNet) }, []float64{.01, .1})
+	bounded := intervalsOf(t, patientTable(t), func() learn.Learner { return new(linear.ElasticNet) }, []float64{.01, .1})
 	bounded.Intervals.Folds[1].Model = other.Model
-	if err := bounded.WriteGo(new(bytes.Buffer), "model"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Pipeline.Intervals.Folds[1]") || !strings.Contains(err.Error(), "table.foreign") {
+	if err := bounded.WriteGo(new(bytes.Buffer), "model"); !errors.Is(err, qpdiff.ErrDomain) || !strings.Contains(err.Error(), "Pipeline.Intervals.Folds[1]") || !strings.Contains(err.Error(), "table.foreignKernel") {
 		t.Errorf("intervals by another kernel: %v", err)
 	}
 	broken := *p
