@@ -201,7 +201,7 @@ func TestLongFields(t *testing.T) {
 	}
 }
 
-// Errors of a file name its path.
+// The error for a file names the file's path.
 func TestReadFile(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"good.csv": "a,y\n1,2\n2,3\n", "bad.csv": "a,y\n1,\n"} {

@@ -244,7 +244,8 @@ func TestCaseOfLetters(t *testing.T) {
 	}
 }
 
-// Read adds a note for a column of digits, which names a field of CSV for another choice.
+// If digits may be codes, dates or identifiers, Read adds a note that names a field of CSV for
+// another choice.
 func TestColumnsOfDigits(t *testing.T) {
 	for name, c := range map[string]struct {
 		field  func(i int) string

@@ -72,7 +72,7 @@ func withinALimit(t *testing.T, most int64) {
 	if _, err := tuner.Tune(ctx, casetest.Regression(1, 20_000, 2)); !errors.Is(err, qpdiff.ErrTooLarge) {
 		t.Errorf("a kernel for 20 000 rows: %v", err)
 	}
-	// 10⁵ rows of 10⁴ numbers, of which the first are there.
+	// The file has the size of 10⁵ rows of 10⁴ numbers, but only its first rows contain text.
 	casetest.OK(t, os.WriteFile(path, []byte(wideText(3, 10_000)), 0o600), os.Truncate(path, 9e9))
 	if _, err := (table.CSV{Target: "y", MaxBytes: most}).ReadFile(path); !errors.Is(err, qpdiff.ErrTooLarge) {
 		t.Errorf("a file of 9 GB: %v", err)

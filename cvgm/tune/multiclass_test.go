@@ -201,7 +201,7 @@ func TestTuneClassesOfManyWeights(t *testing.T) {
 	}
 }
 
-// Classes that cannot be learned are errors that name them.
+// TuneClasses returns an error that names the class if a class cannot be learned.
 func TestTuneClassesRefuses(t *testing.T) {
 	tbl := classTable(t, 30, 1, byThrees)
 	lone := classTable(t, 30, 1, func(i int) int {
@@ -261,7 +261,7 @@ func TestTuneClassesRefuses(t *testing.T) {
 	}
 }
 
-// ownClasses is a multinomial learner of a user's own.
+// ownClasses is a user-defined multinomial learner.
 type ownClasses struct{ penalised.Multinomial }
 
 func (l *ownClasses) New() learn.Learner {

@@ -343,7 +343,7 @@ func TestTuneEconomises(t *testing.T) {
 	}
 }
 
-// MaxTime ends every evaluation but the first one between two fits.
+// MaxTime may end an evaluation between two fits, except the first evaluation.
 func TestTuneMaxTimeEndsBetweenFits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const allowed, folds, lasts = time.Minute, 10, 15
@@ -702,7 +702,7 @@ func TestTuneWeights(t *testing.T) {
 	}
 }
 
-// Config and Searched give the minimised CV loss again, with the same bits.
+// For the fields Config and Hyper of a result, a new CV returns the same loss, bit for bit.
 func TestTunedConfig(t *testing.T) {
 	tuned := mustTune(t, Tuner{OuterFolds: -1, Fixed: map[string]float64{"λ2": 0}}, houseData(40))
 	cv := casetest.Must(cvgm.New(tuned.Config))(t)
