@@ -16,9 +16,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The shapes are Matérn kernels. Their values agree with the general formula for their smoothness,
-// and their slopes with difference quotients, which are one-sided at 0. This holds even if the
-// distance overflows.
+// Matérn kernels have the values and slopes of their general formula, even if the distance
+// overflows.
 func TestShapes(t *testing.T) {
 	for _, q := range []float64{0, 1e-12, .01, .5, 3, 40, 1e4, math.Inf(1)} {
 		rho := math.Sqrt(2 * q) // the distance in widths
@@ -36,7 +35,7 @@ func TestShapes(t *testing.T) {
 				numtest.NearAll(t, fmt.Sprint("slope of ", s), []float64{s.slope(q, got)}, []float64{0}, 0, 0)
 				continue
 			}
-			// The curvature of Matern32 is infinite at 0, so the error of the quotient at 0 is of order √h.
+			// The tolerance is of order √h because the curvature of Matern32 is infinite at 0.
 			const h = 1e-7
 			quotient := numtest.ForwardDifference(func(h float64) float64 { return s.value(q + h) }, h)
 			numtest.NearAll(t, fmt.Sprint("slope of ", s, " at ", q), []float64{s.slope(q, got)}, []float64{quotient}, 10*math.Sqrt(h), 1e-6)
@@ -44,8 +43,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// With equal widths the kernel is equal to RBF, also if the features form groups. A width of 0
-// removes its feature.
+// An ARD kernel equals RBF if all widths are equal, and ignores features of width 0.
 func TestARDOfEqualWidthsIsRBF(t *testing.T) {
 	d := casetest.RandomData(3, 40, 9, false)
 	fit := func(l *Ridge, d learn.Data, hyper ...float64) []float64 {
@@ -69,8 +67,7 @@ func TestARDOfEqualWidthsIsRBF(t *testing.T) {
 	numtest.NearAll(t, "without a feature", fit(&Ridge{Kernel: ARD{}, Intercept: true}, d, equal...), want, 1e-12, 1)
 }
 
-// If the γ of a feature has the inverse square of the feature's unit, the unit does not matter.
-// Predictions and derivatives in logarithms stay the same.
+// ARD predictions are independent of a feature's unit if γ scales with its inverse square.
 func TestARDUnits(t *testing.T) {
 	rng := rand.New(rand.NewPCG(40, 1))
 	for shape := range shapes {
@@ -102,8 +99,7 @@ func TestARDUnits(t *testing.T) {
 	}
 }
 
-// Kernel values of many rows have the same bits as the values of single rows. This holds for any
-// number of columns, for widths of 0, in a Model, and for rows that are not consecutive.
+// An ARD kernel evaluated for many rows returns the bits of its values for single rows.
 func TestARDColumnsAreTheRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(40, 2))
 	for round := range 60 {
@@ -170,8 +166,7 @@ func TestARDVerdicts(t *testing.T) {
 	}
 }
 
-// The hyperparameters are the learner's own hyperparameter, and a width for each group. Each width
-// may be 0.
+// A learner with an ARD kernel has its own hyperparameter and a width for each group of features.
 func TestARDHyperparameters(t *testing.T) {
 	m := learn.Moments{Examples: 9, Features: 3, Weight: 9, Trace: 3, Distance: func() float64 { return 6 }}
 	for _, c := range []struct {

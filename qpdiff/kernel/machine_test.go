@@ -17,12 +17,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A userKernel is an RBF kernel in a type of its own, like a user's kernel.
+// A userKernel embeds RBF, so learners treat it as a user's kernel.
 type userKernel struct{ RBF }
 
-// An RBF kernel can be evaluated for many rows at once. The bits are the same as for separate
-// values and gradients, for all learners, sizes and kinds of rows, even if distances overflow or
-// vanish.
+// An RBF kernel evaluated for many rows returns the bits of its values and gradients for single
+// rows.
 func TestRowsAtOnce(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 5))
@@ -66,9 +65,7 @@ func TestRowsAtOnce(t *testing.T) {
 	}
 }
 
-// With hundreds of rows or more, sequential minimal optimisation finds most of the solution. It
-// leaves few rows to the exact steps, which move one row to a bound at a time. This holds for a
-// cold start and for a start from another C and γ.
+// For hundreds of rows, sequential minimal optimisation leaves only few rows to the exact steps.
 func TestManyRowsNeedFewExactSteps(t *testing.T) {
 	serial.Test(t)
 	const rows, left = 400, 8
@@ -101,13 +98,11 @@ func TestManyRowsNeedFewExactSteps(t *testing.T) {
 }
 
 // ridgeResidualTol bounds the residual of a ridge regression's conditions, relative to the largest
-// sum of the absolute terms of a condition. The factor is backward stable, however near to singular
-// the matrix is.
+// sum of absolute terms. The factorisation is backward stable, so the bound holds for any condition
+// number.
 const ridgeResidualTol = 16 * dense.Eps
 
-// Factors computed by blocks solve the conditions of ridge regressions of hundreds of rows to
-// rounding. The data have equal rows and rows that do not count. The penalties and widths have many
-// sizes.
+// Blocked factorisations solve ridge regressions of hundreds of rows to rounding.
 func TestManyRowsLeaveNoResidual(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 5))
 	fits := 0
@@ -149,9 +144,8 @@ func TestManyRowsLeaveNoResidual(t *testing.T) {
 	}
 }
 
-// fitResults returns the predictions of a fit and two derivatives, without and with the derivatives
-// in the rows. If the learner has leave-one-out predictions, fitResults also returns these and
-// their derivatives.
+// fitResults returns the predictions of a fit and their derivatives, and the leave-one-out results
+// if the learner has them.
 func fitResults(l learn.Predictor, d learn.Data, hyper []float64) (out []float64, err error) {
 	rows, n := d.X.Dims()
 	theta := make([]float64, numtest.First(l.Dims(n)))

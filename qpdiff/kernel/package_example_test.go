@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Kernel ridge regression is fitted to a sine. A Model then predicts without the data.
+// A kernel ridge regression is fitted to a sine, and its Model predicts without the data.
 func Example() {
 	d := learn.Data{X: mat.NewDense(20, 1, nil), Y: make([]float64, 20)}
 	for i := range d.Y {

@@ -7,8 +7,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// If a coefficient or a constant is wrong by the fraction 1e-6, the residual is large enough to
-// show it, in any units.
+// The residual exceeds its tolerance if a coefficient or a constant is wrong by the fraction 1e-6.
 func TestResidualSeesAWrongSolution(t *testing.T) {
 	d, classes := casetest.RandomData(1, 20, 2, false), casetest.NoisyClasses(2, 20, 2)
 	weighted := classes

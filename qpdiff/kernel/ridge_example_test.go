@@ -22,8 +22,7 @@ func sine() learn.Data {
 	return d
 }
 
-// The example computes the prediction at a new point, and the derivatives of this prediction with
-// respect to λ, the width of the kernel and the point.
+// The example differentiates a prediction in λ, in the width of the kernel and in its point.
 func ExampleRidge() {
 	l := kernel.Ridge{Kernel: kernel.RBF{}, Intercept: true}
 	b := make([]float64, 1)
@@ -70,9 +69,7 @@ func ExampleRidge_LeaveOneOut() {
 	// λ = 0.001: loss 0.0069, gradient [2.6581 0.0219]
 }
 
-// Each random split uses three of nine rows for validation. One factorisation serves all splits.
-// The example also computes the derivative of their squared error. A row may be a validation row of
-// several splits.
+// The example computes the loss of several random splits and its derivative with one factorisation.
 func ExampleRidge_Folds() {
 	d := sine()
 	var l learn.FoldLearner = &kernel.Ridge{Intercept: true}
@@ -122,9 +119,8 @@ func ExampleModel() {
 	// Output: 4 of 5 rows, predictions [0.7430 -1.0454]
 }
 
-// The kernel has a width for each feature. The label depends only on the first feature. The
-// derivative of the leave-one-out error shows that a wider kernel along the second feature is
-// better.
+// The label depends only on the first feature, so a larger width along the second feature reduces
+// the leave-one-out error.
 func ExampleARD() {
 	d := learn.Data{X: mat.NewDense(12, 2, nil), Y: make([]float64, 12)}
 	for i := range d.Y {

@@ -27,10 +27,7 @@ type foldProblem struct {
 	ddst  []float64
 }
 
-// drawFolds draws a problem. It has folds that divide some of the rows, or random splits, of which
-// several may share a row. Two of three problems have weights, some of which are 0. Every second
-// problem has an intercept. The units of the features and of the labels are between 1e-6 and 1e6.
-// One problem of eight has three blocks of rows.
+// drawFolds draws a ridge regression whose folds are disjoint or random splits, in random units.
 func drawFolds(seed uint64) foldProblem {
 	rng := rand.New(rand.NewPCG(seed, 43))
 	rows, n := 6+rng.IntN(30), 1+rng.IntN(5)
@@ -94,10 +91,8 @@ func drawFolds(seed uint64) foldProblem {
 	return p
 }
 
-// refits fits one learner for each fold and returns the predictions of these learners. It also
-// returns the derivatives of the predictions: through the fits in g, and through the predicted rows
-// in dx.
-func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat.Dense) {
+// foldwiseFits fits one learner for each fold and returns the predictions and their derivatives.
+func (p foldProblem) foldwiseFits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat.Dense) {
 	t.Helper()
 	rows, n := p.d.X.Dims()
 	g, dx = casetest.NewGrad(p.d, len(p.hyper)), mat.NewDense(rows, n, nil)
@@ -123,30 +118,28 @@ func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat
 	return dst, g, dx
 }
 
-// size returns Σ_t |ddst_t|·max |y|, the size of the sum of predictions whose derivative is
-// computed.
-func (p foldProblem) size() float64 { return floats.Norm(p.ddst, 1) * floats.Norm(p.d.Y, math.Inf(1)) }
+// sumSize returns Σ_t |ddst_t|·max |y|, the size of the sum that is differentiated.
+func (p foldProblem) sumSize() float64 {
+	return floats.Norm(p.ddst, 1) * floats.Norm(p.d.Y, math.Inf(1))
+}
 
-// foldsTol bounds the difference between fits by folds and separate fits, relative to the largest
-// entry. A derivative in ln h is a sum whose terms may cancel, so its difference is relative to the
-// size of this sum.
+// foldsTol bounds the relative difference between fits by folds and separate fits. The difference
+// between derivatives in ln h is relative to sumSize, because their terms may cancel.
 const foldsTol = 1e-10
 
-// The results of Folds and their derivatives in all inputs are equal to the results of fits without
-// the rows of each fold. The test has folds that divide the rows, random splits, weights, the
-// method with the matrix G, and the method with factors of the remaining rows.
+// Folds and FoldsVJP return the predictions and derivatives of separate fits without each fold.
 func TestRidgeFolds(t *testing.T) {
 	own, shared := 0, 0
 	var w qpdiff.Workspace
 	for seed := range uint64(numtest.Long(1000)) {
 		p := drawFolds(seed)
-		want, wantG, wantDX := p.refits(t)
+		want, wantG, wantDX := p.foldwiseFits(t)
 		rows, n := p.d.X.Dims()
 		got, g, dx := make([]float64, len(p.ddst)), casetest.NewGrad(p.d, len(p.hyper)), mat.NewDense(rows, n, nil)
 		numtest.OK(t, p.l.Load(p.d), p.l.Folds(got, p.hyper, p.folds), p.l.FoldsVJP(&w, g, dx, p.ddst))
 		numtest.NearAll(t, "predictions", got, want, foldsTol, 0)
 		for k, h := range g.Hyper { // each in its own unit
-			numtest.NearAll(t, fmt.Sprint("derivative in hyperparameter ", k), []float64{h}, wantG.Hyper[k:k+1], foldsTol, p.size()/p.units[k])
+			numtest.NearAll(t, fmt.Sprint("derivative in hyperparameter ", k), []float64{h}, wantG.Hyper[k:k+1], foldsTol, p.sumSize()/p.units[k])
 		}
 		for k, s := range casetest.GradSlices(g)[1:] {
 			numtest.NearAll(t, fmt.Sprint("derivatives ", k), s, casetest.GradSlices(wantG)[1:][k], foldsTol, 0)
@@ -168,8 +161,7 @@ func TestRidgeFolds(t *testing.T) {
 	}
 }
 
-// Folds returns an error for a fold outside of which no rows remain, for a fold that has a row
-// twice, and for a fold with rows that do not count. After an error the destination is unchanged.
+// Folds returns an error for an invalid fold and leaves its destination unchanged.
 func TestRidgeFoldsRefusals(t *testing.T) {
 	d := casetest.RandomData(3, 6, 2, false)
 	d.Weights = []float64{1, 1, 2, 0, 1, 1}
@@ -214,8 +206,7 @@ func TestRidgeFoldsRefusals(t *testing.T) {
 	}
 }
 
-// If Folds was called before with the same sizes, it allocates nothing. It gives the same bits
-// again, even after other fits.
+// Folds allocates nothing on repeated calls and returns the same bits after other fits.
 func TestRidgeFoldsState(t *testing.T) {
 	for seed := range uint64(12) {
 		p := drawFolds(seed)
@@ -239,8 +230,7 @@ func TestRidgeFoldsState(t *testing.T) {
 	}
 }
 
-// If coefficients overflow, Folds returns an error, both with the matrix G and with factors of the
-// remaining rows.
+// Folds returns an error if coefficients overflow.
 func TestRidgeFoldsOverflow(t *testing.T) {
 	d := casetest.RandomData(7, 12, 2, false)
 	floats.Scale(1e307, d.Y)
@@ -256,8 +246,7 @@ func TestRidgeFoldsOverflow(t *testing.T) {
 	}
 }
 
-// Folds of equal weight share one matrix G, even if rounding makes the sums of their weights
-// differ. Folds of different weights do not share it.
+// Folds share one matrix G if and only if their total weights are equal up to rounding.
 func TestRidgeFoldFamilies(t *testing.T) {
 	const rows = 30
 	d := casetest.RandomData(5, rows, 2, false)

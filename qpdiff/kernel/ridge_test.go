@@ -52,8 +52,7 @@ func denseRidge(kernel Kernel, intercept bool, d learn.Data, hyper []float64) (c
 	return x.RawVector().Data[:n], x.AtVec(n)
 }
 
-// kernelRidgeResidual compares values of a fit with the values from denseRidge, relative to the
-// size of their terms. The values are θ and the predictions at x, or θ and b if x is nil.
+// kernelRidgeResidual compares a fit with denseRidge, relative to the size of the terms.
 func kernelRidgeResidual(kernel Kernel, intercept, predicted bool) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		c, b := denseRidge(kernel, intercept, d, hyper)
@@ -118,8 +117,7 @@ func TestKernelRidgeContract(t *testing.T) {
 	}
 }
 
-// A problem of two rows is solved by hand: K = [1 e; e 1] and the labels ±1 give c = ±1/(1 − e +
-// 2λ).
+// For two rows with labels ±1 and K = [1 e; e 1], ridge regression has c = ±1/(1 − e + 2λ).
 func TestKernelRidgeByHand(t *testing.T) {
 	const gamma, lambda = .3, .2
 	e := math.Exp(-4 * gamma)
@@ -158,9 +156,8 @@ func TestKernelRidgeByHand(t *testing.T) {
 	}
 }
 
-// The largest accepted condition number is 2⁵²/256. For two rows at the distance δ, the condition
-// number is √2/δ². A fit with a third of the largest number succeeds, and a fit with three times
-// this number returns an error.
+// A fit returns an error if its condition number exceeds 2⁵²/256. The condition number of two rows
+// at the distance δ is √2/δ².
 func TestKernelRidgeVerdicts(t *testing.T) {
 	d := casetest.RandomData(1, 6, 2, false)
 	tied := casetest.CloneData(d)
@@ -184,7 +181,7 @@ func TestKernelRidgeVerdicts(t *testing.T) {
 	v(t, "nearer rows", new(Ridge), near(1.64e-7), qpdiff.ErrIllPosed, "", 0, 1)
 }
 
-// A coefficient of 0 changes with its label: at the only row, f = y/(1 + λ).
+// A coefficient of 0 has a derivative in its label. For a single row, f = y/(1 + λ).
 func TestKernelRidgeDifferentiatesZeroCoefficients(t *testing.T) {
 	x := mat.NewDense(1, 1, []float64{2})
 	var l Ridge
@@ -195,8 +192,8 @@ func TestKernelRidgeDifferentiatesZeroCoefficients(t *testing.T) {
 	}
 }
 
-// A LeaveOneOut has no effect on later fits. If it returns an error, its destination is unchanged.
-// It allocates nothing. The tests of package learntest check its other properties.
+// LeaveOneOut does not affect later fits, allocates nothing, and leaves its destination unchanged
+// after an error.
 func TestKernelRidgeLeaveOneOutState(t *testing.T) {
 	d, hyper := casetest.RandomData(2, 8, 2, false), []float64{.1, .5}
 	l, fresh := Ridge{Intercept: true}, Ridge{Intercept: true}
@@ -270,8 +267,7 @@ func TestKernelModelPredictsAsTheLearner(t *testing.T) {
 	}
 }
 
-// If the rounding of a kernel's constant hides the rest of the kernel, a fit returns an error.
-// Otherwise the constant changes predictions by at most this rounding.
+// A fit returns an error if the constant of its kernel hides the rest of the kernel in rounding.
 func TestKernelRidgeRefusesConstantsThatHideTheRest(t *testing.T) {
 	d := casetest.RandomData(4, 12, 3, false)
 	x := casetest.RandomData(5, 6, 3, false).Dense()

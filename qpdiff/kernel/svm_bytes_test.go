@@ -13,14 +13,13 @@ import (
 	"cvgm/qpdiff/learntest/serial"
 )
 
-// allocatedEntries returns two numbers of allocated entries that depend on the fit: the entries of
-// the row cache of l, and the entries of the factors in l and w.
+// allocatedEntries returns the numbers of entries allocated for the row cache of l and for the
+// factors.
 func allocatedEntries(l *SVM, w *qpdiff.Workspace) (store, factors int) {
 	return cap(l.q.rows.cache.store), cap(l.q.factor.a) + cap(qpdiff.Scratch[kernelDerivative](w).factor.a)
 }
 
-// A machine of many rows holds at most MaxBytes, whatever it fitted before. The cache and the
-// factors of earlier fits count until their memory is released.
+// An SVM of many rows holds at most MaxBytes, including the memory of earlier fits.
 func TestKernelSVMWithinMaxBytes(t *testing.T) {
 	serial.Test(t)
 	rng, refused := rand.New(rand.NewPCG(37, 2)), 0

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// No line separates the classes of exclusive or. The derivatives describe how the decision value at
-// a new point depends on C, on the width of the kernel and on the first example.
+// The example fits exclusive or and differentiates a decision value in C, the kernel's width and a
+// row.
 func ExampleSVM() {
 	d := learn.Data{
 		X: mat.NewDense(4, 2, []float64{1, 1, -1, -1, 1, -1, -1, 1}),
@@ -39,8 +39,8 @@ func ExampleSVM() {
 	// Output: f 0.5837, df/d(C, γ) [0.0000 0.2518], df/dx₁ [-0.7665 -0.4724]
 }
 
-// The code computes how the decision value at a point changes if C, the kernel's width, a training
-// row and the point change together.
+// PredictJVP returns the change of a decision value for simultaneous changes of C, the kernel's
+// width, a training row and the predicted point.
 func ExampleSVM_PredictJVP() {
 	data := learn.Data{
 		X: mat.NewDense(4, 2, []float64{1, 1, -1, -1, 1, -1, -1, 1}),
@@ -60,8 +60,8 @@ func ExampleSVM_PredictJVP() {
 	// Output: df [0.1947]
 }
 
-// The example prints the dual variables of a fit. Rows 1 and 2 violate the margin, row 3 is beyond
-// the margin, and the other rows have the decision values ±1.
+// The example prints the dual variables of a fit. Rows 1 and 2 violate the margin, and row 3 is
+// beyond the margin.
 func ExampleSVM_Multipliers() {
 	d := learn.Data{
 		X: mat.NewDense(5, 1, []float64{1.5, .2, -.2, -2, -1}),
@@ -97,7 +97,8 @@ func ExampleSVM_SupportVectors() {
 	// Output: [0 1 2 4]
 }
 
-// laplacian is a user-defined kernel: a Laplacian kernel on the line. Its scale is a parameter.
+// laplacian is a user-defined Laplacian kernel on the line, with the logarithm of its scale as
+// parameter.
 type laplacian struct{}
 
 func (laplacian) NumParams(n int) int          { return 1 }
@@ -139,8 +140,8 @@ func ExampleKernel() {
 	// Output: [-0.584 0.648]
 }
 
-// The example evaluates the cubic polynomial kernel, and its derivatives with respect to its scale
-// and its constant.
+// The example evaluates the cubic polynomial kernel and its derivatives in the scale and the
+// constant.
 func ExamplePolynomial() {
 	k := kernel.Polynomial{Degree: 3}
 	params := []float64{.5, 1}

@@ -18,19 +18,18 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// setLimits makes the SVM use its methods for large problems on small problems too, during a test.
+// setLimits makes small problems use the methods for large problems until the test ends.
 func setLimits(t *testing.T, l rowLimits) {
 	was := limits
 	limits = l
 	t.Cleanup(func() { limits = was })
 }
 
-// largeLimits are limits with which small problems use the methods for large problems. Rows are set
-// aside, with and without a stored kernel matrix.
+// largeLimits lists limits under which small problems use the methods for large problems.
 var largeLimits = []rowLimits{{maxStored: 1 << 12, searchInterval: 7}, {searchInterval: 7, cache: 16}, {searchInterval: 1 << 30, cache: 1 << 20}}
 
-// Machines of many rows set rows aside, or store few rows of the kernel matrix. Their solutions and
-// derivatives are the same as for other machines.
+// The methods for large SVM problems return the solutions and derivatives of the methods for small
+// ones.
 func TestKernelSVMManyRows(t *testing.T) {
 	serial.Test(t)
 	rng, setAside := rand.New(rand.NewPCG(36, 37)), make([]int, len(largeLimits))
@@ -96,8 +95,7 @@ func TestKernelSVMManyRows(t *testing.T) {
 	}
 }
 
-// The methods for large problems satisfy the contract of a learner, except that their fits may
-// allocate.
+// The methods for large problems satisfy the contract of a learner, but their fits may allocate.
 func TestKernelSVMManyRowsContract(t *testing.T) {
 	for at, way := range largeLimits {
 		setLimits(t, way)
@@ -128,8 +126,7 @@ func TestKernelSVMManyRowsContext(t *testing.T) {
 	}
 }
 
-// Rows that are set aside change no derivative and no error. At a kink, both methods return an
-// error.
+// Methods that set rows aside return the same derivatives and errors as methods that do not.
 func TestKernelSVMManyRowsAtKinks(t *testing.T) {
 	refused, problems := 0, numtest.Long(300)
 	for trial := range problems {
@@ -188,8 +185,7 @@ func TestKernelSVMCacheChangesNoBit(t *testing.T) {
 	}
 }
 
-// If the factor of a fit needs more than MaxBytes, the fit returns an error. Before that, the cache
-// becomes smaller to leave room for factors.
+// A fit returns an error if its factor exceeds MaxBytes even after the cache has shrunk.
 func TestKernelSVMFactorBeyondMaxBytes(t *testing.T) {
 	serial.Test(t)
 	setLimits(t, rowLimits{searchInterval: 50, cache: 1 << 20})
@@ -217,8 +213,7 @@ func TestKernelSVMFactorBeyondMaxBytes(t *testing.T) {
 	}
 }
 
-// If some values of a kernel are not finite, a fit returns an error, even if it does not evaluate
-// all of them at first.
+// A fit returns an error if some kernel values are not finite, even if it evaluates them late.
 func TestKernelSVMOpenRows(t *testing.T) {
 	setLimits(t, rowLimits{searchInterval: 50, cache: 1 << 20})
 	d := casetest.ClassData(3, 60, 2)

@@ -18,9 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Bisection of C finds kinks, at which a β is at 0 or at C. Every derivative at such a kink returns
-// an error, and every derivative away from the kinks succeeds. The units of the features do not
-// matter.
+// A derivative of an SVM returns an error at a kink and succeeds away from kinks, in any units.
 func TestKernelSVMStrictComplementarity(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(19, 1))
@@ -35,7 +33,7 @@ func TestKernelSVMStrictComplementarity(t *testing.T) {
 		if trial%3 == 0 {
 			l.Kernel, hyper = Polynomial{Degree: 1}, []float64{0, 1 / (unit * unit), 0}
 		}
-		s := casetest.Steer{Learner: &casetest.Predictions{P: l, X: mat.DenseCopyOf(d.Dense().Slice(0, 5, 0, n))}, Data: d, Hyper: hyper, Gap: l.gap, Cond: 1e6, Slack: math.Inf(1),
+		s := casetest.Steer{Learner: &casetest.Predictions{P: l, X: mat.DenseCopyOf(d.Dense().Slice(0, 5, 0, n))}, Data: d, Hyper: hyper, Gap: l.kinkGap, Cond: 1e6, Slack: math.Inf(1),
 			Face: func() []int { return append(slices.Clone(l.q.freeSet), -1, len(l.atTop())) }}
 		numtest.OK(t, l.Load(d))
 		c := math.Pow(10, 3*rng.Float64()-2)
@@ -58,10 +56,9 @@ func (l *SVM) atTop() (rows []int) {
 	return rows
 }
 
-// gap is the distance of the solution from the nearest kink: the smallest distance of a free β from
-// its bounds, or of a margin from 1, relative to the size of its terms. cond is the condition
+// kinkGap returns the relative distance of the solution from the nearest kink, and the condition
 // number of the free set's matrix.
-func (l *SVM) gap() (gap, cond float64) {
+func (l *SVM) kinkGap() (gap, cond float64) {
 	q := &l.q
 	size := 0.0
 	for i, b := range q.beta {
@@ -83,8 +80,7 @@ func (l *SVM) gap() (gap, cond float64) {
 	return gap, numtest.EquilibratedCond(len(q.freeSet), func(i, j int) float64 { return q.row(q.freeSet[i])[q.freeSet[j]] + q.shift })
 }
 
-// If every free row is weakly active, the derivative of b is the derivative of the middle of the
-// interval that the bounds determine. Earlier fits do not matter.
+// If every free row is weakly active, the derivative of b does not depend on earlier fits.
 func TestKernelSVMAllWeak(t *testing.T) {
 	other := learn.Data{X: mat.NewDense(6, 1, []float64{0, 1, 2, 3, 4, 5}), Y: []float64{1, 1, 1, -1, -1, -1}}
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1.3, 1.2, 1.3}), Y: []float64{-1, 1, 1}}
@@ -106,9 +102,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 			t.Errorf("after another fit %v, else %v", g.Hyper, want)
 		}
 	}
-	// Two examples are both free down to C = 1/(1−k), and are at C below this value. There b = 0 by
-	// symmetry, and f = C·(1−k) at the first example. The nearer the examples are to each other, the
-	// more rounding hides. At the last distance, rounding hides more than half of the permitted error.
+	// For C < 1/(1−k), both dual variables are C, and f = C·(1−k) at the first example.
 	for _, apart := range []float64{1, 1e-2, 1e-4, 2e-5} {
 		two := learn.Data{X: mat.NewDense(2, 1, []float64{0, apart}), Y: []float64{1, -1}}
 		width := -math.Expm1(-apart * apart)
@@ -122,8 +116,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 			t.Errorf("%v apart: weak %v, b %v, product %v", apart, l.weak, theta, g.Hyper)
 		}
 	}
-	// C is so small that rounding hides how β divides among three rows, whose sum balances the fourth
-	// row. All three rows may be at 0, and b would then have no bound.
+	// At this C, rounding hides how β divides among three rows, so b may have no bound.
 	star := learn.Data{X: mat.NewDense(4, 2, []float64{0, 0, 1, 0, -.6, .8, -.6, -.8}), Y: []float64{1, -1, -1, -1}}
 	l := &SVM{Intercept: true, Generalised: true}
 	numtest.OK(t, l.Load(star), l.Fit(theta, []float64{.1, 1}), l.Fit(theta, []float64{1e-100, 1}))
@@ -135,8 +128,7 @@ func TestKernelSVMAllWeak(t *testing.T) {
 	}
 }
 
-// With the linear kernel, a row of zeros has the margin 0, whatever the other rows are. Its β is at
-// C. f and the derivatives of f are the same as without this row.
+// With the linear kernel, a row of zeros changes neither f nor its derivatives.
 func TestKernelSVMZeroRow(t *testing.T) {
 	d := casetest.ClassData(5, 9, 2)
 	with := learn.Data{X: mat.NewDense(10, 2, nil), Y: append(slices.Clone(d.Y), 1)}
@@ -167,7 +159,7 @@ func TestKernelSVMZeroRow(t *testing.T) {
 	}
 }
 
-// If a distance overflows, the kernel value is 0, and its derivatives are 0 too.
+// The kernel value and its derivatives are 0 if a distance overflows.
 func TestKernelSVMFarAway(t *testing.T) {
 	l := &SVM{Intercept: true}
 	d := learn.Data{X: mat.NewDense(6, 2, []float64{.03, -.53, 1.24, -.37, .03, -.62, -.97, 1.69, .08, -.57, -.65, 1e155}), Y: []float64{1, -1, 1, -1, 1, -1}}
@@ -181,7 +173,7 @@ func TestKernelSVMFarAway(t *testing.T) {
 	}
 }
 
-// Predict keeps kernel values of one fit. They are not used after the next fit.
+// Predict reuses kernel values only until the next fit.
 func TestKernelSVMForgetsKernelValues(t *testing.T) {
 	d := casetest.ClassData(5, 20, 2)
 	x := mat.NewDense(4, 2, []float64{1, 2, -.5, .3, 0, 0, 1, 1})
@@ -197,13 +189,12 @@ func TestKernelSVMForgetsKernelValues(t *testing.T) {
 	}
 }
 
-// With Intercept and one free row, the β of this row follows from Σβ = 0. Its rounding error is
-// therefore in proportion to the other β, however small C is.
+// If only one row is free, its β and its rounding error follow from the sum of all other β.
 func TestKernelSVMTinyC(t *testing.T) {
 	theta, hyper := make([]float64, 1), []float64{1e-160, 1}
 	l := &SVM{Intercept: true}
 	g := &learn.Grad{Hyper: make([]float64, 2), X: mat.NewDense(4, 1, nil)}
-	// The three equal rows count as one row. Its β is −C, inside its bounds, so −1 = f(3) = b + O(C).
+	// The three equal rows have β = −C inside their bounds, so −1 = f(3) = b + O(C).
 	d := learn.Data{X: mat.NewDense(4, 1, []float64{2, 3, 3, 3}), Y: []float64{1, -1, -1, -1}}
 	if err := errors.Join(l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, []float64{1})); err != nil || len(l.q.freeSet) != 1 || theta[0] != -1 {
 		t.Errorf("one free row: free %v, b %v, error %v", l.q.freeSet, theta, err)
@@ -212,8 +203,8 @@ func TestKernelSVMTinyC(t *testing.T) {
 	if want := 1 - math.Exp(-1); math.Abs(g.Hyper[0]-want) > 8*dense.Eps {
 		t.Errorf("∂b/∂C = %v, want %v", g.Hyper[0], want)
 	}
-	// Two rows are equal but have different labels. The β of one of them is inside its bounds, even if
-	// a product of C and the kernel underflows.
+	// Of two equal rows with different labels, one has a free β, even if C times the kernel
+	// underflows.
 	for _, tiny := range []float64{1, 1e-100, 1e-160, 1e-200} {
 		l := &SVM{Kernel: Polynomial{Degree: 1}, Intercept: true}
 		equal := learn.Data{X: mat.NewDense(3, 1, nil), Y: []float64{1, -1, 1}}
@@ -228,8 +219,7 @@ func TestKernelSVMTinyC(t *testing.T) {
 	}
 }
 
-// A fit that starts from the solution for another C has the same result as a cold fit, because the
-// bounds of β change in proportion to C.
+// A warm start from another C has the result of a cold fit, because the solver scales β with C.
 func TestKernelSVMStartsAtItsOwnC(t *testing.T) {
 	rng := rand.New(rand.NewPCG(19, 7))
 	for trial := range 60 {
@@ -248,8 +238,7 @@ func TestKernelSVMStartsAtItsOwnC(t *testing.T) {
 	}
 }
 
-// To distinguish equal rows, Ties uses a slope. This slope is the gradient of the decision function
-// at the rows.
+// Ties returns the gradient of the decision function at equal rows as their slope.
 func TestKernelSVMTiesSlope(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(4, 2, []float64{.2, .1, 1, .5, 1, .5, -1, 1}), Y: []float64{1, -1, -1, 1}}
 	l := &SVM{Intercept: true}
@@ -267,7 +256,7 @@ func TestKernelSVMTiesSlope(t *testing.T) {
 	numtest.NearAll(t, "slope", got[1], want.RawRowView(0), 1e-12, 0)
 }
 
-// All kernel values may be finite while the curvature along a pair of rows overflows.
+// The curvature along a pair of rows may overflow although all kernel values are finite.
 func TestKernelSVMPairsThatOverflow(t *testing.T) {
 	for _, scale := range []float64{1e153, 6e153, 1.016e154, 1.2e154} {
 		l := &SVM{Kernel: Polynomial{Degree: 1}, Intercept: true}
@@ -279,8 +268,7 @@ func TestKernelSVMPairsThatOverflow(t *testing.T) {
 	}
 }
 
-// If a bound is so small that half of it underflows, Σβ may be wrong by as much as the bound
-// itself. The next fit does not inherit this error.
+// A fit at a subnormal C, whose rounding error is as large as C, does not affect the next fit.
 func TestKernelSVMAfterASubnormalBound(t *testing.T) {
 	x := mat.NewDense(7, 3, []float64{1, -1, -1, -1, 0, -2, -2, -3, 0, -2, 1, 0, 3, -1, 2, 0, -3, 0, 1, -1, 3})
 	y := []float64{1, -1, 1, 1, 1, -1, 1}

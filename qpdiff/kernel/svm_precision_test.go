@@ -16,9 +16,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The decision values of a fit are right to 1e-3 of the margin, or the fit returns an error. This
-// holds for any units of the features and any earlier fits. The reference is solved in 400 bits,
-// from exact kernel values.
+// The decision values of every fit that succeeds are right to 1e-3 of the margin. The reference is
+// solved in 400 bits.
 func TestKernelSVMRightOrRefused(t *testing.T) {
 	serial.Test(t)
 	const tol = 1e-3 // as Fit documents it
@@ -60,8 +59,7 @@ func TestKernelSVMRightOrRefused(t *testing.T) {
 	}
 }
 
-// preciseTrial makes a problem whose features are in units between 1e-6 and 1e6. Some features are
-// far from 0.
+// preciseTrial draws a problem whose features have random units and offsets.
 func preciseTrial(t *testing.T, trial int) (l *SVM, theta, hyper []float64) {
 	rng := rand.New(rand.NewPCG(uint64(trial), 41))
 	rows, n := 4+rng.IntN(9), 1+rng.IntN(3)
@@ -88,15 +86,12 @@ func preciseTrial(t *testing.T, trial int) (l *SVM, theta, hyper []float64) {
 	return l, theta, hyper
 }
 
-// A derivative with Generalised is right to 1e-2 of the margin, or is an error, however
-// ill-conditioned the fit is. To test this, C·∂f/∂C must lie between its one-sided values, which
-// are equal if C is not at a kink.
+// A generalised derivative is right to 1e-2 of the margin, or PredictVJP returns an error.
 func TestKernelSVMGeneralisedRightOrRefused(t *testing.T) {
 	serial.Test(t)
 	const tol, h = 1e-2, 1e-20
-	// These trials have rows of two kinds. A row of the first kind is at a kink according to the
-	// bounds computed from norms, but not according to its own rounding error. A row of the second
-	// kind is not at a kink, but its own rounding error hides this.
+	// These trials have rows for which the bounds from norms and the rounding error disagree about
+	// a kink.
 	trials := []int{496, 729, 2841, 3140, 21091, 24742, 39790, 54051, 181115}
 	for trial := range numtest.Long(1500) {
 		trials = append(trials, trial)
@@ -138,8 +133,7 @@ func TestKernelSVMGeneralisedRightOrRefused(t *testing.T) {
 	}
 }
 
-// A feature in large units costs digits in proportion to the kernel's values. A fit returns an
-// error if these values reach 1e13 times the margin. It succeeds below 1e10 times the margin.
+// A fit returns an error if the kernel's values reach 1e13 times the margin.
 func TestKernelSVMRefusesRawFeatures(t *testing.T) {
 	for degree := 1; degree <= 3; degree++ {
 		for _, c := range []struct {
@@ -164,8 +158,7 @@ func TestKernelSVMRefusesRawFeatures(t *testing.T) {
 	}
 }
 
-// The size of the numbers does not make a problem ill-conditioned. If the kernel's parameter
-// compensates a change of units, no verdict changes.
+// A change of units changes no verdict if the kernel's parameter compensates it.
 func TestKernelSVMDecisionErrorUnits(t *testing.T) {
 	d := casetest.ClassData(3, 20, 2)
 	for _, unit := range []float64{0x1p-20, 1, 0x1p20} {
@@ -181,8 +174,8 @@ func TestKernelSVMDecisionErrorUnits(t *testing.T) {
 	}
 }
 
-// preciseKernel returns the exact value of a polynomial kernel, and the value of an RBF kernel to
-// 1e-90. With rounded values, the kernel matrix K could become indefinite.
+// preciseKernel returns the exact value of a polynomial kernel, or the value of an RBF kernel to
+// 1e-90. Coarser values could make the kernel matrix indefinite.
 func preciseKernel(k Kernel, params, x, z []float64) *big.Float {
 	base, t, v := numtest.Precise(0), numtest.Precise(0), numtest.Precise(1)
 	p, ok := k.(Polynomial)

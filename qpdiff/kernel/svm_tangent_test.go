@@ -16,9 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// JVP and PredictJVP are the adjoints of VJP and PredictVJP. The tests include equal rows, weakly
-// active rows with Generalised, and fits whose β are all at a bound. A workspace that has kept the
-// kernel's values gives the same bits as a new workspace.
+// JVP and PredictJVP are the adjoints of VJP and PredictVJP.
 func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 1))
 	generalised, tied, bounded, parted := 0, 0, 0, 0
@@ -80,7 +78,7 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 			{"PredictJVP", v, df, slices.Concat(append(casetest.GradSlices(g), gx.RawMatrix().Data)...), append(slices.Clone(moves), dx.RawMatrix().Data...)},
 			{"JVP", numtest.Ones(nt), db, slices.Concat(casetest.GradSlices(gb)...), moves},
 		} {
-			lhs, rhs, size := dense.Dot(c.v, c.forward), dense.Dot(c.back, c.moves), l.termsOf()
+			lhs, rhs, size := dense.Dot(c.v, c.forward), dense.Dot(c.back, c.moves), l.termBound()
 			for k, a := range c.back {
 				size += math.Abs(a * c.moves[k])
 			}
@@ -103,19 +101,16 @@ func TestKernelSVMForwardIsAdjoint(t *testing.T) {
 	}
 }
 
-// termsOf returns a bound of the terms of a decision value. If the system that determines β has a
-// condition number above 1e4, the bound is larger: it is multiplied by a ten-thousandth of this
-// number.
-func (l *SVM) termsOf() float64 {
+// termBound returns a bound of the terms of a decision value, which grows with condition numbers
+// above 1e4.
+func (l *SVM) termBound() float64 {
 	q := &l.q
 	_, size, _ := q.terms()
 	cond := numtest.EquilibratedCond(len(q.freeSet), func(i, j int) float64 { return q.row(q.freeSet[i])[q.freeSet[j]] + q.shift })
 	return math.Sqrt(q.largest) * size * max(1, cond/1e4)
 }
 
-// The conditions of equal rows may determine the fit. A move that separates such rows has no
-// derivative, because there is a kink, and JVP returns an error. JVP accepts moves that separate
-// other equal rows, and moves that keep all equal rows equal.
+// JVP returns an error if a move separates equal rows at which the solution has a kink.
 func TestKernelSVMPartsEqualRows(t *testing.T) {
 	x := []float64{1.5, .2, -.2, -2, -1, -1}
 	for _, c := range []struct {
@@ -158,8 +153,7 @@ func TestKernelSVMPartsEqualRows(t *testing.T) {
 	}
 }
 
-// Equal rows share the sum of their dual variables. If a dual variable is at C, it equals C to the
-// last bit.
+// Equal rows have equal dual variables, and a dual variable at its bound equals C to the last bit.
 func TestKernelSVMMultipliers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(23, 3))
 	atC, inside := 0, 0

@@ -21,8 +21,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// kernelSVMResidual solves the problem of l again, and measures how far the solution violates the
-// conditions of the dual. θ and these conditions are computed from β and b.
+// kernelSVMResidual refits l and returns the larger of the change of θ and the violation of the
+// dual.
 func kernelSVMResidual(new func() (learn.Learner, *SVM)) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		l, machine := new()
@@ -42,8 +42,8 @@ func kernelSVMResidual(new func() (learn.Learner, *SVM)) func(d learn.Data, thet
 	}
 }
 
-// kernelSVMViolation returns the violation of the dual's conditions at β and b, relative to the
-// size of the conditions' terms.
+// kernelSVMViolation returns the violation of the dual's conditions at β and b, relative to their
+// terms.
 func kernelSVMViolation(l *SVM, d learn.Data, hyper []float64) float64 {
 	rows, _ := d.X.Dims()
 	beta := make([]float64, rows)
@@ -219,8 +219,8 @@ func TestKernelSVMGolden(t *testing.T) {
 	}
 }
 
-// A problem of two examples at ±1 with the RBF kernel is solved by hand. With e = exp(−4γ), both
-// dual variables are min(1/(1−e), C).
+// For two examples at ±1 with an RBF kernel, both dual variables are min(1/(1−e), C) with e =
+// exp(−4γ).
 func TestKernelSVMByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}
 	x := mat.NewDense(1, 1, []float64{.5})
@@ -271,7 +271,7 @@ func TestKernelSVMRefusals(t *testing.T) {
 	}
 }
 
-// A Fit uses the kernel and the field Intercept that the last Load has read.
+// Fit uses the kernel and the Intercept that the last Load has read.
 func TestKernelSVMReadsKernelAtLoad(t *testing.T) {
 	l, same := &SVM{Intercept: true}, &SVM{Intercept: true}
 	theta, want, hyper := make([]float64, 1), make([]float64, 1), []float64{2, .3}
@@ -310,7 +310,7 @@ func TestKernelSVMPredictsElsewhere(t *testing.T) {
 	}
 }
 
-// largestEntry returns the largest entry of the kernel matrix. This entry is on the diagonal.
+// largestEntry returns the largest entry of the kernel matrix, which is on its diagonal.
 func largestEntry(l *SVM, d learn.Data, hyper []float64) (largest float64) {
 	rows, _ := d.X.Dims()
 	for i := range rows {
@@ -321,8 +321,8 @@ func largestEntry(l *SVM, d learn.Data, hyper []float64) (largest float64) {
 }
 
 func TestKernelSVMOptimalOnPaths(t *testing.T) {
-	// If C times the largest entry of the kernel matrix exceeds mostTerms, a fit may return an error.
-	// Rounding errors of decision values can then matter compared with the margin 1.
+	// A fit may return an error if C times the largest kernel entry exceeds mostTerms, because
+	// rounding then matters.
 	const mostTerms = 1e7
 	rapid.Check(t, func(t *rapid.T) {
 		d := casetest.DrawClasses(t)

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// After a VJP that returns an error, the ties of the previous VJP no longer exist.
+// After a VJP that returns an error, Ties lists no ties of an earlier VJP.
 func TestNoTiesAfterARefusal(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(2, 6))

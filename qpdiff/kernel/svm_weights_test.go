@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// With a small C every β is at its bound C·w·y, and with the linear kernel f(x) = Σ β_i·x_i·x.
+// For a small C, every β is at its bound C·w·y, so the linear kernel has f(x) = Σ β_i·x_i·x.
 func TestKernelSVMWeightsByHand(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(4, 1, []float64{1, 2, -1, 5}), Y: []float64{1, 1, -1, 1}, Weights: []float64{3, .5, 2, 0}}
 	l := SVM{Kernel: Polynomial{Degree: 1}}
@@ -36,7 +36,7 @@ func TestKernelSVMWeightsByHand(t *testing.T) {
 	}
 }
 
-// The product of C and a weight can be a bound only if it is a positive number.
+// A fit returns an error if the product of C and a weight underflows or overflows.
 func TestKernelSVMWeightsOutOfRange(t *testing.T) {
 	d := casetest.RandomData(5, 8, 2, true)
 	for name, c := range map[string]struct {
@@ -55,8 +55,8 @@ func TestKernelSVMWeightsOutOfRange(t *testing.T) {
 	}
 }
 
-// If the weights differ by many decades, a fit succeeds or returns an error. After a success, the
-// solution satisfies the conditions of the dual.
+// A fit whose weights differ by many decades satisfies the conditions of the dual or returns an
+// error.
 func TestKernelSVMWeightsOfManyDecades(t *testing.T) {
 	solved := 0
 	for trial := range uint64(numtest.Long(300)) {

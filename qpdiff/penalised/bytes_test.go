@@ -14,9 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Bytes counts the memory that Folds and its derivatives hold. The test has folds of one row, folds
-// of the size at which isLarge becomes true, folds with one row less, and a few large folds. A few
-// large folds hold a fifth of the counted memory.
+// Bytes counts at least the memory that Folds and its derivatives hold, for folds of any size.
 func TestBytesOfFolds(t *testing.T) {
 	serial.Test(t)
 	const rows, n = 900, 40

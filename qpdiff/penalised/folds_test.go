@@ -24,10 +24,8 @@ type foldProblem struct {
 	ddst  []float64
 }
 
-// draw draws a problem. It has two penalties of random rank over n features, and weights, some of
-// which are 0. Every second problem has an intercept. Some rows may be in no fold. In two of five
-// problems some rows are in several folds.
-func draw(seed uint64) foldProblem {
+// drawFolds draws a GLM with two penalties, weights, and folds that may overlap or omit rows.
+func drawFolds(seed uint64) foldProblem {
 	rng := rand.New(rand.NewPCG(seed, 41))
 	rows, n := 12+rng.IntN(30), 1+rng.IntN(8)
 	p := foldProblem{l: &GLM{Intercept: seed%2 == 0}, d: casetest.RandomData(seed, rows, n, false), hyper: []float64{.1 + rng.Float64(), rng.ExpFloat64()}}
@@ -52,10 +50,8 @@ func draw(seed uint64) foldProblem {
 	return p
 }
 
-// refits fits one learner for each fold and returns the predictions of these learners. It also
-// returns the derivatives of the predictions: through the fits in g, and through the predicted rows
-// in dx.
-func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat.Dense) {
+// foldwiseFits fits one learner for each fold and returns the predictions and their derivatives.
+func (p foldProblem) foldwiseFits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat.Dense) {
 	t.Helper()
 	rows, n := p.d.X.Dims()
 	g, dx = casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil)
@@ -82,14 +78,13 @@ func (p foldProblem) refits(t *testing.T) (dst []float64, g *learn.Grad, dx *mat
 	return dst, g, dx
 }
 
-// The results of Folds and their derivatives are equal to the results of fits without the rows of
-// each fold.
+// Folds and FoldsVJP return the predictions and derivatives of separate fits without each fold.
 func TestFolds(t *testing.T) {
 	small, large := 0, 0
 	var w qpdiff.Workspace
 	for seed := range uint64(numtest.Long(1000)) {
-		p := draw(seed)
-		want, wantG, wantDX := p.refits(t)
+		p := drawFolds(seed)
+		want, wantG, wantDX := p.foldwiseFits(t)
 		rows, n := p.d.X.Dims()
 		got, g, dx := make([]float64, len(p.ddst)), casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil)
 		numtest.OK(t, p.l.Load(p.d), p.l.Folds(got, p.hyper, p.folds), p.l.FoldsVJP(&w, g, dx, p.ddst))
@@ -114,8 +109,7 @@ func TestFolds(t *testing.T) {
 	}
 }
 
-// Folds returns an error for a fold without which a parameter is not determined, and for an invalid
-// fold.
+// Folds returns an error if a fold is invalid or if the other rows do not determine a parameter.
 func TestFoldsRefusals(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(6, 2, []float64{1, 0, 2, 0, 3, 0, 1, 0, 2, 1, 1, 0}), Y: make([]float64, 6)}
 	l := GLM{Penalties: []Penalty{Ridge(0, 1)}}
@@ -156,7 +150,7 @@ func TestFoldsRefusals(t *testing.T) {
 
 // Folds allocate nothing once they are known.
 func TestFoldsAllocations(t *testing.T) {
-	p := draw(2)
+	p := drawFolds(2)
 	rows, n := p.d.X.Dims()
 	var w qpdiff.Workspace
 	got, g, dx := make([]float64, len(p.ddst)), casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil)

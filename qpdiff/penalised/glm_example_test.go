@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The model has one penalty for each of two groups of features, and an intercept.
+// The model has an intercept and one penalty for each of two groups of features.
 func ExampleGLM() {
 	l := penalised.GLM{Penalties: []penalised.Penalty{penalised.Ridge(0, 2), penalised.Ridge(2, 1)}, Intercept: true}
 	d := learn.Data{
@@ -31,8 +31,8 @@ func ExampleGLM() {
 	// dθ[2]/dλ = [-0.0287 -0.0084]
 }
 
-// The model predicts claims per year of exposure. The labels are rates, and the exposures are the
-// weights.
+// The model predicts claims per year of exposure: the labels are rates, and the weights are
+// exposures.
 func ExamplePenalty() {
 	l := penalised.GLM{Loss: penalised.Poisson, Intercept: true,
 		Penalties: []penalised.Penalty{{Root: mat.NewDense(1, 2, []float64{1, -1})}}} // ½λ(β_0 − β_1)²
@@ -80,8 +80,7 @@ func ExampleDifferences() {
 	// [1.29 2.17 3.06 3.94 4.83 5.71]
 }
 
-// The example computes the effective degrees of freedom of two groups of features. The penalty of
-// the second group is strong.
+// The example computes the effective degrees of freedom of a weakly and a strongly penalised group.
 func ExampleGLM_Freedom() {
 	l := &penalised.GLM{Penalties: []penalised.Penalty{{Name: "weak", S: penalised.Ridge(0, 2).S}, {Name: "strong", First: 2, S: penalised.Ridge(0, 1).S}}, Intercept: true}
 	d := learn.Data{
@@ -105,8 +104,8 @@ func ExampleGLM_Freedom() {
 	// λ(strong) 0.05
 }
 
-// The model has three classes, each with an intercept. The example computes the derivative of a
-// weight in the penalty.
+// The model has an intercept for each of three classes. The example differentiates a weight in the
+// penalty.
 func ExampleMultinomial() {
 	l := penalised.Multinomial{Classes: 3, Intercept: true}
 	d := learn.Data{

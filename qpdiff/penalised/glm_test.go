@@ -20,8 +20,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// matrix returns the matrix S of the penalty p, as a part of the n×n matrix of all features.
-func (p Penalty) matrix(n int) *mat.SymDense {
+// fullMatrix returns the matrix S of the penalty p, embedded in the n×n matrix of all features.
+func (p Penalty) fullMatrix(n int) *mat.SymDense {
 	s := mat.NewSymDense(n, nil)
 	count, _ := p.size()
 	for i := range count {
@@ -41,9 +41,9 @@ func (p Penalty) matrix(n int) *mat.SymDense {
 	return s
 }
 
-// residual returns the largest entry of the gradient, relative to its terms. It computes the
-// gradient from the definition of the objective.
-func residual(l *GLM) func(d learn.Data, theta, hyper []float64) float64 {
+// gradientResidual returns the largest gradient entry of the objective, relative to the entry's
+// terms.
+func gradientResidual(l *GLM) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		rows, n := d.X.Dims()
 		grad, size := make([]float64, len(theta)), make([]float64, len(theta))
@@ -52,7 +52,7 @@ func residual(l *GLM) func(d learn.Data, theta, hyper []float64) float64 {
 			penalties = []Penalty{Ridge(0, n)}
 		}
 		for j, p := range penalties {
-			s := p.matrix(n)
+			s := p.fullMatrix(n)
 			for a := range n {
 				for b := range n {
 					v := hyper[j] * s.At(a, b) * theta[b]
@@ -136,7 +136,7 @@ func TestContract(t *testing.T) {
 					if c := &cases[i]; loss != Logistic {
 						c.Data = labels(loss, casetest.RandomData(uint64(i), len(c.Data.Y), c.Data.X.(*mat.Dense).RawMatrix().Cols, false))
 					}
-					cases[i].Hyper, cases[i].Residual, cases[i].ClassLabels = hyper, residual(l), loss == Logistic
+					cases[i].Hyper, cases[i].Residual, cases[i].ClassLabels = hyper, gradientResidual(l), loss == Logistic
 				}
 				casetest.Contract(t, l.New, cases...)
 			}
@@ -144,8 +144,7 @@ func TestContract(t *testing.T) {
 	}
 }
 
-// The solution and its derivatives are equal to values that were computed with 40 digits: see
-// testdata/golden.py.
+// The solution and its derivatives equal values computed with 40 digits by testdata/golden.py.
 func TestGolden(t *testing.T) {
 	file, err := os.ReadFile("testdata/golden.json")
 	if err != nil {
@@ -176,8 +175,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// Without Penalties, the learner is ridge regression. The solution is the same as for an elastic
-// net at λ2 = λ/N.
+// Without Penalties, the GLM equals an elastic net at λ2 = λ/N.
 func TestRidge(t *testing.T) {
 	d := casetest.RandomData(5, 40, 6, false)
 	var l GLM
@@ -187,8 +185,8 @@ func TestRidge(t *testing.T) {
 	numtest.NearAll(t, "θ", got, want, 1e-12, 0)
 }
 
-// The test computes the differences of each order from their definition. Differences of polynomials
-// of a lower degree are 0.
+// Differences penalises the differences of the given order, so polynomials of lower degree cost
+// nothing.
 func TestDifferences(t *testing.T) {
 	const count = 6
 	for order := 1; order < count; order++ {
@@ -229,7 +227,7 @@ func TestLargeConstant(t *testing.T) {
 	}
 }
 
-// If a problem has no unique solution, the fit returns an error of kind ErrIllPosed, in all units.
+// Fit returns ErrIllPosed in any units if the problem has no unique solution.
 func TestIllPosed(t *testing.T) {
 	for _, unit := range []float64{1e-6, 1, 1e6} {
 		d := casetest.RandomData(7, 30, 4, true)
@@ -258,8 +256,8 @@ func TestIllPosed(t *testing.T) {
 			}
 		}
 	}
-	// Rows in which feature 1 is not 0 have no minimum of their own: no count is above 0, or the
-	// feature separates the classes. In the other rows the feature is 0.
+	// No minimum exists because the unpenalised feature 1 occurs only in rows of count 0 or of one
+	// class.
 	part := learn.Data{X: mat.NewDense(9, 2, []float64{1, 0, -2, 0, 3, 0, -4, 0, 5, 0, -1, 0, 2, 1, 1, 1, 0, 1}), Y: []float64{3, 1, 5, 0, 9, 2, 0, 0, 0}}
 	for _, loss := range []Loss{Poisson, Logistic} {
 		for i := range part.Y[:6] {
@@ -282,8 +280,8 @@ func TestIllPosed(t *testing.T) {
 	}
 }
 
-// If examples contradict one another, the minimiser is 0, in any order of the examples. At this
-// minimiser the gradient consists of rounding, and no step is small compared with the parameters.
+// The solution is 0 in any order of the examples if each example has an opposite. The gradient then
+// consists of rounding.
 func TestContradictingExamples(t *testing.T) {
 	rng := rand.New(rand.NewPCG(36, 2))
 	for trial := range 40 {
@@ -340,8 +338,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// The sum of the degrees of freedom is the trace of the matrix that maps labels to fitted values.
-// Without penalties, the degrees of freedom are 1.
+// The degrees of freedom add up to the trace of the matrix that maps labels to fitted values.
 func TestFreedom(t *testing.T) {
 	const tol = 1e-12 // rounding
 	d := casetest.RandomData(5, 30, 7, false)
@@ -366,8 +363,8 @@ func TestFreedom(t *testing.T) {
 	numtest.NearAll(t, "without penalties", freedom, []float64{1, 1, 1, 1, 1, 1, 1, 1}, tol, 0)
 }
 
-// The bounds of a λ depend on three things: the features of its own penalty, the curvature of the
-// loss, and the smallest eigenvalue of S.
+// The bounds of a λ depend on its own features, the curvature of the loss and the smallest
+// eigenvalue of S.
 func TestHyperparametersOfPenalties(t *testing.T) {
 	l := &GLM{Loss: Poisson, Penalties: []Penalty{{Name: "a", S: Ridge(0, 2).S}, Differences(2, 3, 1)}}
 	m := learn.Moments{Weight: 10, Variance: 5, Mean: .5, Squares: []float64{4, 0, 1, 2, 3}}

@@ -14,14 +14,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// mgcvTol bounds the difference from the values of mgcv, relative to the largest entry. mgcv ends
-// its iterations at about this accuracy.
+// mgcvTol bounds the difference from the values of mgcv, relative to the largest entry. Iterations
+// of mgcv stop at about this accuracy.
 const mgcvTol = 1e-8
 
-// The coefficients of models with two smooth functions are equal to the coefficients that R's mgcv
-// computes at the same smoothing parameters: see testdata/mgcv.R. The scores of neighbourhood
-// cross-validation with six folds are also equal. For losses other than the squared loss, mgcv
-// takes the same Newton steps as NearFolds.
+// Coefficients and cross-validation scores of two smooth functions equal the values of R's mgcv,
+// which testdata/mgcv.R computes. For losses other than the squared loss, mgcv takes the Newton
+// steps of NearFolds.
 func TestMgcv(t *testing.T) {
 	file, err := os.ReadFile("testdata/mgcv.json")
 	if err != nil {

@@ -18,8 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// classData draws rows of normal numbers. The classes follow noisy decision values, and each class
-// has a row.
+// classData draws normal features, and labels from noisy linear decision values.
 func classData(seed uint64, rows, n, classes int) learn.Data {
 	rng := rand.New(rand.NewPCG(seed, 47))
 	d := learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: make([]float64, rows)}
@@ -36,8 +35,7 @@ func classData(seed uint64, rows, n, classes int) learn.Data {
 	return d
 }
 
-// jointResidual returns the largest entry of the gradient, or of the sum over the classes, relative
-// to its terms. It computes both from the definition of the objective.
+// jointResidual returns the largest gradient entry or sum over the classes, relative to its terms.
 func jointResidual(l *Multinomial) func(d learn.Data, theta, hyper []float64) float64 {
 	return func(d learn.Data, theta, hyper []float64) float64 {
 		rows, n := d.X.Dims()
@@ -48,7 +46,7 @@ func jointResidual(l *Multinomial) func(d learn.Data, theta, hyper []float64) fl
 			penalties = []Penalty{Ridge(0, n)}
 		}
 		for j, p := range penalties {
-			s := p.matrix(n)
+			s := p.fullMatrix(n)
 			for k := range theta {
 				for b := 0; k%q < n && b < n; b++ {
 					v := hyper[j] * s.At(k%q, b) * theta[k-k%q+b]
@@ -111,8 +109,8 @@ func TestMultinomialContract(t *testing.T) {
 	}
 }
 
-// The coefficients are equal to scikit-learn's. The coefficients and their derivatives are equal to
-// values that were computed with 40 digits: see testdata/multinomial.py.
+// The coefficients equal the values of scikit-learn and, like their derivatives, values with 40
+// digits from testdata/multinomial.py.
 func TestMultinomialGolden(t *testing.T) {
 	const exact, peer = 1e-12, 1e-6 // scikit-learn stops at a gradient of some 1e-7
 	file, err := os.ReadFile("testdata/multinomial.json")
@@ -151,8 +149,7 @@ func TestMultinomialGolden(t *testing.T) {
 	}
 }
 
-// With two classes, the model is a logistic regression with half the penalty. Its θ is the
-// difference between the θ of the two classes.
+// With two classes, θ_1 − θ_0 equals the θ of a logistic regression with half the penalty.
 func TestTwoClasses(t *testing.T) {
 	d := casetest.NoisyClasses(3, 40, 5)
 	classes := casetest.CloneData(d)
@@ -166,8 +163,8 @@ func TestTwoClasses(t *testing.T) {
 	numtest.NearAll(t, "θ", theta[6:], want, 1e-12, 0)
 }
 
-// The answer is the same if the classes have other numbers, if the features are in other units, or
-// if a large constant is added to the features.
+// The solution does not depend on the numbering of the classes, on units or on the origin of the
+// features.
 func TestMultinomialUnits(t *testing.T) {
 	const rows, n, classes, q, tol = 50, 4, 4, 5, 1e-9 // 2²⁰ beside features of size 1 costs 20 bits
 	d := classData(6, rows, n, classes)
@@ -195,8 +192,7 @@ func TestMultinomialUnits(t *testing.T) {
 	}
 }
 
-// If a problem has no unique solution, the fit returns an error of the right kind, in all units. A
-// label that is not a class, and fewer than two classes, also cause an error.
+// Load or Fit returns an error for an invalid label and for a problem without a unique solution.
 func TestMultinomialRefusals(t *testing.T) {
 	for _, unit := range []float64{1e-6, 1, 1e6} {
 		d := classData(7, 30, 3, 3)
@@ -258,8 +254,7 @@ func TestMultinomialRefusals(t *testing.T) {
 	}
 }
 
-// The sum of the degrees of freedom is the number of free parameters minus Σ_j λ_j·tr(H⁻¹S_j).
-// Without penalties each class has an equal share of the free parameters.
+// The degrees of freedom add up to the number of free parameters minus Σ_j λ_j·tr(H⁻¹S_j).
 func TestMultinomialFreedom(t *testing.T) {
 	const classes, n, tol = 3, 7, 1e-10
 	d := classData(8, 90, n, classes)
@@ -272,8 +267,8 @@ func TestMultinomialFreedom(t *testing.T) {
 	if sum := floats.Sum(freedom); !(sum > 4 && sum < 14) || math.Abs(freedom[n]-2./3) > tol || math.Abs(freedom[n-1]-2./3) > tol {
 		t.Errorf("%v of sum %v: intercept and last feature have no penalty", freedom, sum)
 	}
-	// The derivative along the tangent λ is −Σ_j λ_jH⁻¹S_jθ. Here each unit vector takes the place of
-	// θ.
+	// The derivative along the tangent λ is −Σ_j λ_jH⁻¹S_jθ. Unit vectors in place of θ give the
+	// trace.
 	rest := float64((classes - 1) * (n + 1))
 	for k := range theta {
 		dtheta, dlambda := make([]float64, len(theta)), make([]float64, 5)

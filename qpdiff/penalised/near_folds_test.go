@@ -16,8 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// nearProblem is a random problem with one of the losses, with folds and with weights, some of
-// which are 0. Every second problem has an intercept.
+// nearProblem returns a random problem with a random loss, weights and folds.
 func nearProblem(seed uint64) (l *GLM, d learn.Data, hyper []float64, folds [][]int) {
 	rng := rand.New(rand.NewPCG(seed, 43))
 	n := 1 + rng.IntN(8)
@@ -53,7 +52,7 @@ func nearProblem(seed uint64) (l *GLM, d learn.Data, hyper []float64, folds [][]
 	return l, d, hyper, folds
 }
 
-// predictWithout returns the predictions for the rows of a fold, from a fit to all other rows.
+// predictWithout predicts the rows of a fold from a fit to all other rows.
 func predictWithout(t *testing.T, l *GLM, d learn.Data, hyper []float64, fold []int) (dst []float64) {
 	t.Helper()
 	rows, n := d.X.Dims()
@@ -73,8 +72,7 @@ func predictWithout(t *testing.T, l *GLM, d learn.Data, hyper []float64, fold []
 	return dst
 }
 
-// On random problems, no prediction differs from the exact one by more than its bound. If there are
-// at least five rows for each parameter, the bound is near the error of the step.
+// No prediction of NearFolds differs from its exact value by more than its bound.
 func TestNearFolds(t *testing.T) {
 	const visible = 1e-8 // errors that rounding does not hide
 	var ratios []float64
@@ -125,8 +123,8 @@ func TestNearFolds(t *testing.T) {
 	t.Logf("median of bound by error %.3g over %d predictions, nine in ten below %.3g; %d folds by a step, %d by a fit", median, len(ratios), ratios[9*len(ratios)/10], stepped, refitted)
 }
 
-// If only one row determines a coefficient, the prediction for this row has no bound, and the fold
-// of the row is fitted.
+// NearFolds refits a fold whose prediction has no bound, because only its row determines a
+// coefficient.
 func TestNearFoldsWithoutABound(t *testing.T) {
 	x := mat.NewDense(8, 1, []float64{9, .1, -.1, .1, -.1, .1, -.1, .1})
 	d := learn.Data{X: x, Y: []float64{40, 1, 2, 0, 1, 1, 0, 2}}

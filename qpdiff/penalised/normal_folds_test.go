@@ -59,7 +59,7 @@ func (p foldProblem) value(t *testing.T, l *GLM, seed uint64) float64 {
 func TestNormalisedFoldsDerivatives(t *testing.T) {
 	const step, tol = 1e-5, 1e-6 // the differences have errors of order step² and of rounding/step
 	for seed := range uint64(60) {
-		p := draw(seed)
+		p := drawFolds(seed)
 		rows, n := p.d.X.Dims()
 		g, dx := casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil)
 		size := 1 + math.Abs(p.value(t, p.l, seed))
@@ -90,8 +90,7 @@ func TestNormalisedFoldsDerivatives(t *testing.T) {
 	}
 }
 
-// A learner for normalised folds returns an error for a Fit, for a fold outside of which no rows
-// remain, and for deviations of another shape.
+// A learner for normalised folds returns an error for Fit and for invalid folds or deviations.
 func TestNormalisedFoldsRefusals(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(4, 1, []float64{1, 2, 3, 5}), Y: make([]float64, 4)}
 	l := &GLM{}

@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The model has counts as labels, and a ridge penalty on the two features. The example prints the
-// weights, the intercept, and the derivative of the first weight in the penalty.
+// The example fits counts with a ridge penalty and differentiates the first weight in this penalty.
 func Example() {
 	l := penalised.GLM{Loss: penalised.Poisson, Penalties: []penalised.Penalty{penalised.Ridge(0, 2)}, Intercept: true}
 	d := learn.Data{X: mat.NewDense(5, 2, []float64{0, 1, 1, 0, 1, 2, 2, 1, 3, 0}), Y: []float64{0, 2, 3, 4, 9}}

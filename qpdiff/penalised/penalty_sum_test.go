@@ -13,10 +13,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// overlapping draws penalties of 9 features. They are dense, banded and diagonal, and many of them
-// have the same features. It also returns the sum of the penalties with the factors lambda. Some
-// factors are 0.
-func overlapping(seed uint64) (all []Penalty, lambda []float64, sum Penalty) {
+// overlappingPenalties draws penalties on shared features, factors lambda, and the penalties'
+// weighted sum.
+func overlappingPenalties(seed uint64) (all []Penalty, lambda []float64, sum Penalty) {
 	const n = 9
 	rng := rand.New(rand.NewPCG(seed, 3))
 	matrix := mat.NewSymDense(n, nil)
@@ -36,7 +35,7 @@ func overlapping(seed uint64) (all []Penalty, lambda []float64, sum Penalty) {
 				p = Penalty{First: 4, S: square(root(rng.Uint64(), 2, 3))}
 			}
 			all, lambda = append(all, p), append(lambda, rng.Float64()*float64(k%3))
-			matrix.AddSym(matrix, scaled(p.matrix(n), lambda[len(lambda)-1]))
+			matrix.AddSym(matrix, scaled(p.fullMatrix(n), lambda[len(lambda)-1]))
 		}
 	}
 	return all, lambda, Penalty{S: matrix}
@@ -47,12 +46,12 @@ func scaled(s *mat.SymDense, by float64) *mat.SymDense {
 	return s
 }
 
-// Fits, folds and derivatives are the same with several penalties and with their sum, except for
-// the derivatives in the λ_j. The derivative in λ_j is the derivative of θ along S_jβ.
+// Several penalties give the fits, folds and derivatives of their sum. The derivative in λ_j is the
+// derivative of θ along S_jβ.
 func TestSumsOfPenalties(t *testing.T) {
 	const rows, n, tol = 40, 9, 1e-10 // rounding times the condition
 	for seed := range uint64(20) {
-		all, lambda, sum := overlapping(seed)
+		all, lambda, sum := overlappingPenalties(seed)
 		d := casetest.ClassData(seed, rows, n)
 		one := []float64{1}
 		for _, loss := range []Loss{Squared, Logistic} {

@@ -8,8 +8,7 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// If a parameter is wrong by the fraction 1e-6, the residual is large enough to show it, in any
-// units.
+// The residual exceeds its tolerance if a parameter is wrong by the fraction 1e-6.
 func TestResidualSeesAWrongSolution(t *testing.T) {
 	d, classes, numbers := casetest.RandomData(1, 30, 6, false), casetest.NoisyClasses(2, 30, 6), casetest.RandomData(3, 30, 6, false)
 	for i := range numbers.Y {
