@@ -13,8 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Each kind of failure is reported under its own category, with the first input that shows it. A
-// kind of input whose calls all return errors is also reported.
+// Run reports each kind of failure in its own category with the first input that causes it.
 func TestRunSeesWhatIsBroken(t *testing.T) {
 	kinds := []Kind{
 		{Name: "panics", Weight: 1, Run: func(in *Input) { panic("boom") }},

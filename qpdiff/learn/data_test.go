@@ -10,8 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Dense copies a sparse matrix by visiting its stored entries. If it read another entry,
-// numtest.Stored would panic.
+// Dense reads only the stored entries of a sparse matrix. numtest.Stored panics at any other entry.
 func TestDenseOfSparse(t *testing.T) {
 	x := numtest.DrawStored(rand.New(rand.NewPCG(1, 36)), 30, 8)
 	if !mat.Equal(learn.Data{X: x}.Dense(), x.Seen(nil, nil)) {

@@ -12,8 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// If a context ends the computation of Sums, the next call computes them, with the same bits as a
-// new Gram.
+// After a cancelled call of Sums, the next call returns the bits of a new Gram.
 func TestGramAfterAContext(t *testing.T) {
 	const rows, n = 30, 4
 	x := mat.NewDense(rows, n, numtest.Normals(rand.New(rand.NewPCG(1, 1)), rows*n))

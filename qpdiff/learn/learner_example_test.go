@@ -39,8 +39,8 @@ func ExampleArgError() {
 	// true
 }
 
-// Which learners need less than 1 GB for 100 rows of 50 000 features? With MaxBytes set, Load
-// returns an error instead of using more memory.
+// The example lists learners that need less than 1 GB. Load returns an error instead of exceeding
+// MaxBytes.
 func ExampleSizedLearner() {
 	size := learn.Size{Rows: 100, Features: 50_000, Counting: 100}
 	for _, l := range []learn.SizedLearner{new(linear.ElasticNet), new(margin.SVM)} {
@@ -54,7 +54,7 @@ func ExampleSizedLearner() {
 	// true
 }
 
-// oneHot is a sparse matrix of categories: each row stores a one in the column of its category.
+// oneHot is a sparse matrix whose rows store a one in the column of their category.
 type oneHot struct {
 	category []int
 	levels   int
@@ -70,13 +70,11 @@ func (x oneHot) At(i, j int) float64 {
 	return 0
 }
 
-// DoRowNonZero makes oneHot a mat.RowNonZeroDoer. A learner that reads stored entries needs no
-// other method of oneHot.
+// DoRowNonZero makes oneHot a mat.RowNonZeroDoer, which suffices for a learner that reads stored
+// entries.
 func (x oneHot) DoRowNonZero(i int, visit func(i, j int, v float64)) { visit(i, x.category[i], 1) }
 
-// A sparse matrix has 4 examples and 100,000 features. The learner centres the features while it
-// reads them. The example also computes the derivative of a parameter with respect to the stored
-// entries.
+// The learner centres a sparse matrix of 100,000 features while it reads the stored entries.
 func ExampleViewLearner() {
 	x := oneHot{[]int{7, 7, 50_000, 99_999}, 100_000}
 	d := learn.Data{X: x, Y: []float64{2, 2, -2, -2}, Centre: make([]float64, x.levels)}
@@ -156,7 +154,8 @@ func ExampleSubsetLearner() {
 	// without example 3: 0.483
 }
 
-// At a kink θ has no derivative, but VJP can return an element of the generalised derivative.
+// At a kink, VJP returns an error, or an element of the generalised derivative if the learner
+// allows this.
 func ExampleKinkedLearner() {
 	d := learn.Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{2}}
 	var l learn.KinkedLearner = new(linear.ElasticNet)
@@ -173,8 +172,8 @@ func ExampleKinkedLearner() {
 	// [0] true
 }
 
-// The prediction of a kernel method depends on the training data too. In this example, it depends
-// on the label of the first example.
+// The prediction of a kernel method depends on the training data, here on the label of the first
+// example.
 func ExamplePredictor() {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{0, 1, 3}), Y: []float64{1, -1, 1}}
 	var l learn.Predictor = new(kernel.SVM)
@@ -189,8 +188,8 @@ func ExamplePredictor() {
 	// Output: 0.180, changes by -0.655 for each unit of the label
 }
 
-// An elastic net describes its hyperparameters for data with the given moments. A search then makes
-// new learners of the same type.
+// An elastic net describes its hyperparameters for data of the given moments and creates a new
+// learner.
 func ExampleTunable() {
 	var l learn.Tunable = &linear.ElasticNet{Generalised: true}
 	for _, h := range l.Hyperparameters(learn.Moments{Trace: 5, Variance: 1, Correlation: 2}) {
@@ -203,8 +202,8 @@ func ExampleTunable() {
 	// true true
 }
 
-// One learner uses the first three quarters of the rows, and another the last three quarters. They
-// share a Gram of all rows. Each learner therefore sums only over the quarter that it leaves out.
+// Two learners on overlapping parts of the rows share a Gram, so each learner sums only over the
+// rows that it omits.
 func ExampleGram() {
 	const rows = 8000
 	x, y := mat.NewDense(rows, 2, nil), make([]float64, rows)

@@ -9,8 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The example loads a data set, makes a fit, and differentiates a function of θ with respect to the
-// hyperparameters and the labels. Here the function is θ itself.
+// The example fits data and differentiates θ in the hyperparameters and the labels.
 func Example() {
 	d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 2, 3}), Y: []float64{2, 3, 5}}
 	var l learn.Learner = &linear.ElasticNet{}

@@ -26,30 +26,28 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// sized lists all learners of the module, with hyperparameters. For each learner it has a factor by
-// which the counted bytes may exceed the memory of a usual fit.
-var sized = []struct {
+// sizedLearners lists all learners, and the factor by which their counted bytes may exceed the
+// memory of a fit.
+var sizedLearners = []struct {
 	name   string
 	fresh  func() learn.SizedLearner
 	hyper  []float64
 	factor float64
 }{
-	// Bytes counts four n×n matrices. Two of them, and the problem of weakly active coordinates with
-	// its vectors, are allocated only if there are such coordinates.
+	// Two of the four counted n×n matrices are allocated only if a coordinate is weakly active.
 	{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, []float64{.05, .1}, 2.6},
 	{"elastic net, weakly active", func() learn.SizedLearner { return &linear.ElasticNet{Generalised: true} }, nil, 1.5},
-	// One of the four counted matrices is used only for weakly active rows, and so is half of the
-	// memory of systems with one unknown for each row.
+	// One of the four counted matrices is used only if a row is weakly active.
 	{"Huber", func() learn.SizedLearner { return &linear.Huber{Intercept: true} }, []float64{.05, .4}, 2},
-	// Bytes counts two points and the scratch of two factors; a usual fit allocates one of each. A
-	// derivative needs the other point only if it depends on the last step of the fit.
+	// Bytes counts two points and two factors, but a usual fit allocates one point and one factor.
 	{"logistic", func() learn.SizedLearner { return &linear.Logistic{Intercept: linear.UnpenalisedIntercept} }, []float64{1.5}, 2},
-	// The working set may have all features. In this fit it has a third of them.
+	// Bytes allows for a working set of all features, but this working set has a third of them.
 	{"sparse logistic", func() learn.SizedLearner { return &linear.SparseLogistic{Intercept: true} }, []float64{.03, .2}, 5},
 	// Three of seven.
 	{"SVM", func() learn.SizedLearner { return new(margin.SVM) }, []float64{.03, .2}, 1.8},
 	{"learned loss", func() learn.SizedLearner { return new(margin.LearnedLoss) }, []float64{.3, .2, .1, .4, .3}, 1.8},
-	// Two of three matrices are factors of the free rows, of which there may be few.
+	// Two of the three counted matrices are factors of the free rows, and there may be few free
+	// rows.
 	{"kernel SVM", func() learn.SizedLearner { return &kernel.SVM{Intercept: true} }, []float64{.8, .4}, 3.1},
 	{"kernel ridge", func() learn.SizedLearner { return &kernel.Ridge{Intercept: true} }, []float64{.1, .4}, 1.5},
 	{"kernel ridge, ARD", func() learn.SizedLearner {
@@ -64,9 +62,9 @@ var sized = []struct {
 	}, []float64{.1}, 1.5},
 }
 
-// noise bounds the error of numtest.HeldBy, in bytes. The cause of this error is that goroutines of
-// the runtime and of package testing allocate and free some tens of bytes at any time.
-const noise = 1 << 10
+// heldNoise bounds the error of numtest.HeldBy in bytes. Other goroutines also allocate and free
+// memory.
+const heldNoise = 1 << 10
 
 // numtest.HeldBy returns the same number of bytes if threads start at the same time.
 func TestHeldBy(t *testing.T) {
@@ -88,13 +86,13 @@ func TestHeldBy(t *testing.T) {
 		}
 		held = make([]byte, size)
 	})
-	if runtime.KeepAlive(held); got < size-noise || got > size+noise {
+	if runtime.KeepAlive(held); got < size-heldNoise || got > size+heldNoise {
 		t.Errorf("%d bytes are %d", size, got)
 	}
 }
 
-// someCases returns the cases of a test of bytes. With -short it returns only the first ones, as
-// many as shortCount, because the bytes are the same on all processors.
+// someCases returns the first shortCount cases in a test with -short, because bytes are the same on
+// all processors.
 func someCases[T any](cases []T, shortCount int) []T {
 	if testing.Short() {
 		return cases[:shortCount]
@@ -102,11 +100,11 @@ func someCases[T any](cases []T, shortCount int) []T {
 	return cases
 }
 
-// Bytes counts at least the memory that a learner holds, and at most a small multiple of it.
+// Bytes counts at least the memory that a learner holds, and at most a small multiple.
 func TestBytes(t *testing.T) {
 	serial.Test(t)
 	defer ways.SetGramFeatures(ways.SetGramFeatures(1000))
-	for _, c := range sized {
+	for _, c := range sizedLearners {
 		for _, size := range someCases([][2]int{{12, 3}, {60, 150}, {400, 40}, {150, 150}, {500, 4}, {20_000, 3}}, 2) {
 			if size[0] > 1000 && strings.HasPrefix(c.name, "kernel") {
 				continue // their matrices are N × N
@@ -143,7 +141,7 @@ func TestBytes(t *testing.T) {
 					numtest.OK(t, l.VJP(w, g, v))
 				})
 				const structs = 5 << 10 // outweighs small data
-				if need := l.Bytes(s); need < held-noise || float64(need) > c.factor*float64(held)+structs {
+				if need := l.Bytes(s); need < held-heldNoise || float64(need) > c.factor*float64(held)+structs {
 					t.Errorf("%s, %d × %d, weighted %v: counts %d bytes and holds %d, a factor of %.2f", c.name, size[0], size[1], weighted, need, held, float64(need)/float64(held))
 				}
 				runtime.KeepAlive(l)
@@ -153,8 +151,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// Bytes counts at least the memory that a learner on a sparse X holds, and at most a small multiple
-// of it. The test solves the systems with factors and with conjugate gradients.
+// On a sparse X, Bytes counts at least the memory that a learner holds, and at most a small
+// multiple.
 func TestBytesOfStored(t *testing.T) {
 	serial.Test(t)
 	for _, most := range []int{5000, 0} {
@@ -189,7 +187,7 @@ func TestBytesOfStored(t *testing.T) {
 						func() { l, w = c.fresh(), new(qpdiff.Workspace) },
 						func() { numtest.OK(t, l.Load(d), l.Fit(theta, c.hyper), l.VJP(w, g, v)) })
 					const structs = 48 << 10 // with the steps of conjugate gradients; outweighs small data
-					if need := l.Bytes(d.Size()); need < held-noise || float64(need) > c.factor*float64(held)+structs {
+					if need := l.Bytes(d.Size()); need < held-heldNoise || float64(need) > c.factor*float64(held)+structs {
 						t.Errorf("%s, %d × %d, weighted %v, factors up to %d: counts %d bytes and holds %d, a factor of %.2f", c.name, rows, n, weighted, most, need, held, float64(need)/float64(held))
 					}
 					runtime.KeepAlive(l)
@@ -218,10 +216,7 @@ func largestSlope(d learn.Data) (most float64) {
 	return most
 }
 
-// A fit may allocate memory that the count of Load does not include: a working set, or the entries
-// of a Hessian whose systems cannot be solved with one unknown for each row. Fit counts this memory
-// itself and holds no more than it counts. If the count exceeds MaxBytes, Fit returns an error,
-// although Load returned none. Within the bound, the fit has the same bits.
+// Fit returns an error if the memory that grows during the fit exceeds MaxBytes.
 func TestBytesOfFits(t *testing.T) {
 	serial.Test(t)
 	type fits struct {
@@ -230,14 +225,14 @@ func TestBytesOfFits(t *testing.T) {
 		rows, n int
 		hyper   []float64
 		small   []float64 // hyperparameters for which Load's count is enough
-		factor  float64   // see sized
+		factor  float64   // see sizedLearners
 	}
 	for _, c := range someCases([]fits{
 		// Almost all features are in the set.
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 40, 1000, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 20, 5000, []float64{.001, .5}, []float64{100, .5}, 2},
-		// A support has at most as many features as there are rows. If a working set becomes too large,
-		// its Gram matrix is released.
+		// With many more features than rows, the support is limited by the rows, so a large Gram
+		// matrix is released.
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 600, 300, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 300, 500, []float64{.001, .5}, []float64{100, .5}, 2},
 		{"elastic net", func() learn.SizedLearner { return new(linear.ElasticNet) }, 2000, 250, []float64{.001, .5}, []float64{100, .5}, 2},
@@ -285,18 +280,17 @@ func TestBytesOfFits(t *testing.T) {
 		}
 		d.MaxBytes, l, w = high, nil, nil
 		held = numtest.HeldBy(begin, fit) // less than before, if a working set has outgrown a matrix, which was then released
-		if high < held-noise || float64(high) > c.factor*float64(held) {
+		if high < held-heldNoise || float64(high) > c.factor*float64(held) {
 			t.Errorf("%s, %d × %d: counts %d bytes and holds %d, a factor of %.2f", c.name, c.rows, c.n, high, held, float64(high)/float64(held))
 		}
-		if need := l.Bytes(d.Size()); need > held+noise {
+		if need := l.Bytes(d.Size()); need > held+heldNoise {
 			t.Errorf("%s, %d × %d: Load counts %d bytes where the fit holds %d", c.name, c.rows, c.n, need, held)
 		}
 		runtime.KeepAlive(w)
 	}
 }
 
-// A MaxBytes that suffices for a fit of a new learner also suffices if the learner was fitted
-// before, with other features in its support.
+// A MaxBytes that suffices for a new learner also suffices after fits with another support.
 func TestBytesOfOneSetAfterAnother(t *testing.T) {
 	serial.Test(t)
 	const n = 1000
@@ -339,12 +333,12 @@ func TestBytesOfOneSetAfterAnother(t *testing.T) {
 	}
 }
 
-// If there is too little memory, a call returns an error before it allocates. The learner can then
-// load smaller data.
+// Load or Fit returns an error before it allocates too much, and the learner can load smaller data
+// later.
 func TestTooLarge(t *testing.T) {
 	serial.Test(t)
 	small, large := casetest.ClassData(1, 12, 3), casetest.ClassData(2, 400, 150)
-	for _, c := range sized {
+	for _, c := range sizedLearners {
 		if c.hyper == nil {
 			continue
 		}

@@ -23,10 +23,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// ridges is a learner as a user would write it. It has one ridge regression for each feature:
-// minimise Σ_ij (x_ij·θ_j − y_i)² + eʰ·‖θ‖², with any real hyperparameter h. It has the fault with
-// the given name.
-type ridges struct {
+// ridgeLearner is a user's learner with the named fault. It minimises Σ_ij (x_ij·θ_j − y_i)² +
+// eʰ·‖θ‖².
+type ridgeLearner struct {
 	fault    string
 	d        learn.Data
 	ok       bool
@@ -37,16 +36,16 @@ type ridges struct {
 	half     bool
 }
 
-func (l *ridges) SetContext(ctx context.Context) { l.ctx = ctx }
+func (l *ridgeLearner) SetContext(ctx context.Context) { l.ctx = ctx }
 
-func (l *ridges) Dims(n int) (theta, hyper int) { return n, 1 }
+func (l *ridgeLearner) Dims(n int) (theta, hyper int) { return n, 1 }
 
 func refusal(arg string, kind error) error {
 	return &qpdiff.ArgError{Arg: arg, Why: kind, Problem: "cannot be used", Remedy: "give another"}
 }
 
-func (l *ridges) Load(d learn.Data) error {
-	*l = ridges{fault: l.fault, ctx: l.ctx}
+func (l *ridgeLearner) Load(d learn.Data) error {
+	*l = ridgeLearner{fault: l.fault, ctx: l.ctx}
 	if l.ctx != nil && l.ctx.Err() != nil && l.fault != "loads after its context" {
 		return l.ctx.Err()
 	}
@@ -64,7 +63,7 @@ func (l *ridges) Load(d learn.Data) error {
 	return nil
 }
 
-func (l *ridges) Fit(theta, hyper []float64) error {
+func (l *ridgeLearner) Fit(theta, hyper []float64) error {
 	l.ok = false
 	if l.d.X == nil {
 		return qpdiff.ErrNotFitted
@@ -103,10 +102,10 @@ func (l *ridges) Fit(theta, hyper []float64) error {
 	return nil
 }
 
-func (l *ridges) Reset() { l.ok = false }
+func (l *ridgeLearner) Reset() { l.ok = false }
 
 // check checks the arguments of a derivative.
-func (l *ridges) check(g *learn.Grad, v []float64, tangent bool) error {
+func (l *ridgeLearner) check(g *learn.Grad, v []float64, tangent bool) error {
 	if !l.ok {
 		return qpdiff.ErrNotFitted
 	}
@@ -134,11 +133,10 @@ func (l *ridges) check(g *learn.Grad, v []float64, tangent bool) error {
 	return nil
 }
 
-// lastCotangent is a variable outside the learner. The fault "remembers another VJP" stores a
-// number in it.
+// lastCotangent is the global variable in which the fault "remembers another VJP" stores a number.
 var lastCotangent atomic.Uint64
 
-func (l *ridges) VJP(_ *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
+func (l *ridgeLearner) VJP(_ *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error {
 	if err := l.check(g, dtheta, false); err != nil {
 		return err
 	}
@@ -183,7 +181,7 @@ func (l *ridges) VJP(_ *qpdiff.Workspace, g *learn.Grad, dtheta []float64) error
 	return nil
 }
 
-func (l *ridges) JVP(_ *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
+func (l *ridgeLearner) JVP(_ *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error {
 	if err := l.check(d, dtheta, true); err != nil {
 		return err
 	}
@@ -209,7 +207,7 @@ func (l *ridges) JVP(_ *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error
 	return nil
 }
 
-// residual is the residual of the optimality conditions of ridges.
+// residual is the residual of the optimality conditions of a ridgeLearner.
 func residual(d learn.Data, theta, hyper []float64) float64 {
 	worst := 0.0
 	for j, t := range theta {
@@ -310,8 +308,7 @@ func (l *kinked) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) error
 
 const faultVariable = "CVGM_QPDIFFTEST_FAULT"
 
-// TestOwnTypes runs all tests of contracts on types of its own. If the environment variable names a
-// fault, the types have this fault. Otherwise they have none.
+// TestOwnTypes runs the contract tests on types with the fault that the environment variable names.
 func TestOwnTypes(t *testing.T) {
 	fault := os.Getenv(faultVariable)
 	cases := []learntest.Case{
@@ -321,7 +318,7 @@ func TestOwnTypes(t *testing.T) {
 	if fault == "no residual" {
 		cases[0].Residual = nil
 	}
-	learntest.Learner(t, func() learn.Learner { return &ridges{fault: fault} }, cases...)
+	learntest.Learner(t, func() learn.Learner { return &ridgeLearner{fault: fault} }, cases...)
 	learntest.Kinks(t, func() learn.KinkedLearner { return &kinked{fault: fault} }, learntest.Kink{OneSided: true, Side: []float64{1, 0}, Weak: qpdiff.Weak{Coords: []int{0}},
 		Inputs: []qpdiff.Input{"λ1", "X", "y"}, Case: learntest.Case{Name: "kink", Data: learn.Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{2}}, Hyper: []float64{2, 1}}})
 	learntest.Kernel(t, dotKernel{fault}, 3)
@@ -337,8 +334,8 @@ func TestOwnTypes(t *testing.T) {
 	}
 }
 
-// TestContractsFindFaults runs TestOwnTypes with each fault, in a separate process. TestOwnTypes
-// must fail with a message that names the fault.
+// TestContractsFindFaults checks that TestOwnTypes fails for each fault with a message that names
+// the fault.
 func TestContractsFindFaults(t *testing.T) {
 	for fault, message := range map[string]string{
 		"sign":                          "VJP in hyper[0]",

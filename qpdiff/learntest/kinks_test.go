@@ -22,7 +22,7 @@ func TestKinks(t *testing.T) {
 	data := func(n int, y []float64, x ...float64) learn.Data {
 		return learn.Data{X: mat.NewDense(len(y), n, x), Y: y}
 	}
-	// With XᵀX/N = I, soft thresholding of Xᵀy/N = (3, 3, 2) gives θ, one coordinate at a time.
+	// Because XᵀX/N = I, soft thresholding of Xᵀy/N = (3, 3, 2) gives each coordinate of θ.
 	orthogonal := func(y ...float64) learn.Data { return data(3, y, 1, 1, 1, 1, -1, 1, 1, 1, -1, 1, -1, -1) }
 	classes := []float64{1, -1}
 	line := data(1, classes, 1, -2)

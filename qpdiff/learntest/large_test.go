@@ -17,21 +17,17 @@ import (
 )
 
 const (
-	// largeStep is the step of the difference quotients of TestLargeSizes, relative to the inputs. The
-	// error of a central quotient is some 1e-8, and θ is right to some 1e-12.
+	// largeStep is the relative step of difference quotients. The error of a central quotient is
+	// about 1e-8.
 	largeStep = 1e-4
 	// largeTol bounds the difference between a quotient and the JVP, relative to the largest entry.
 	largeTol = 1e-5
-	// largeAdjointTol bounds the difference between the VJP and the JVP in one product, relative to
-	// the products of their norms.
+	// largeAdjointTol bounds the difference between vᵀ·JVP(u) and VJP(v)ᵀu, relative to the norms.
 	largeAdjointTol = 1e-9
 )
 
-// TestLargeSizes tests the derivatives of learners at sizes at which they choose the ways for large
-// data by themselves. It draws a random direction in all inputs at once. The JVP along this
-// direction must be the central difference quotient of θ, and the VJP must be the adjoint of the
-// JVP. The test halves the step of the quotient until each coordinate and each row is on the same
-// side of its kink at both points.
+// TestLargeSizes compares derivatives with difference quotients at sizes at which learners choose
+// the ways for large data.
 func TestLargeSizes(t *testing.T) {
 	net := func() learn.ForwardLearner { return new(linear.ElasticNet) }
 	sparseLogistic := func() learn.ForwardLearner { return &linear.SparseLogistic{Intercept: true} }
@@ -109,8 +105,8 @@ func newLargePoint(d learn.Data, hyper []float64, rng *rand.Rand, classes bool) 
 	return p
 }
 
-// moved returns the data and the hyperparameters at the distance h in the direction.
-func (p *largePoint) moved(h float64) (learn.Data, []float64) {
+// movedInputs returns the data and the hyperparameters at the distance h in the direction.
+func (p *largePoint) movedInputs(h float64) (learn.Data, []float64) {
 	d, hyper := p.data, slices.Clone(p.hyper)
 	floats.AddScaled(hyper, h, p.along.Hyper)
 	d.Y = slices.Clone(d.Y)
@@ -139,7 +135,7 @@ func (p *largePoint) derivatives(t *testing.T, fresh func() learn.ForwardLearner
 	params, _ := l.Dims(n)
 	theta, dtheta := make([]float64, params), make([]float64, params)
 	numtest.OK(t, l.Load(p.data), l.Fit(theta, p.hyper), l.JVP(nil, dtheta, p.along))
-	if err := verified(l); err != nil {
+	if err := residualError(l); err != nil {
 		t.Error(err)
 	}
 	numtest.NearAll(t, "JVP", dtheta, p.quotient(t, fresh, theta), largeTol, largeTol)
@@ -162,7 +158,7 @@ func (p *largePoint) quotient(t *testing.T, fresh func() learn.ForwardLearner, t
 	fit := func(h float64) (out []float64, sides []bool) {
 		l := fresh()
 		out = make([]float64, len(theta))
-		d, hyper := p.moved(h)
+		d, hyper := p.movedInputs(h)
 		numtest.OK(t, l.Load(d), l.Fit(out, hyper))
 		return out, sidesOf(l, d, out, hyper)
 	}
@@ -180,7 +176,7 @@ func (p *largePoint) quotient(t *testing.T, fresh func() learn.ForwardLearner, t
 	return nil
 }
 
-// sidesOf reports on which side of its kink each coordinate is, and for the Huber loss each row.
+// sidesOf reports for each coordinate, and for each row of a Huber fit, the side of its kink.
 func sidesOf(l learn.Learner, d learn.Data, theta, hyper []float64) (sides []bool) {
 	for _, v := range theta {
 		sides = append(sides, v > 0, v < 0)

@@ -16,9 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// BenchmarkLearners times four kinds of calls of each learner: a load, a fit from a cold start,
-// fits from the last fit at slightly different hyperparameters, and VJPs with and without the
-// derivative in X.
+// BenchmarkLearners times Load, cold and warm fits, and VJPs with and without the derivative in X.
 func BenchmarkLearners(b *testing.B) {
 	for _, c := range []struct {
 		name  string

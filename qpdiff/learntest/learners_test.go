@@ -22,9 +22,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// learners lists the learners that accept weights, with hyperparameters. The objective of some
-// learners is a mean over the rows. The others multiply a sum by C, the first hyperparameter.
-var learners = []struct {
+// weightedLearners lists the learners that accept weights. The objective is a mean over the rows,
+// or a sum times C.
+var weightedLearners = []struct {
 	name  string
 	fresh func() learn.ForwardLearner
 	hyper []float64
@@ -50,15 +50,14 @@ var learners = []struct {
 	{"kernel ridge", func() learn.ForwardLearner { return &casetest.Predictions{P: &kernel.Ridge{Intercept: true}} }, []float64{.1, .4}, false},
 }
 
-// An outcome is a learner's answers on data.
+// An outcome is a fit of a learner and its derivatives.
 type outcome struct {
 	theta, dtheta []float64
 	g             *learn.Grad
 }
 
-// run returns θ, a VJP, and a JVP. The direction of the JVP changes row firstRow and all later
-// rows.
-func run(l learn.ForwardLearner, d learn.Data, hyper []float64, firstRow int) (o outcome, err error) {
+// fitOutcome returns θ, a VJP, and a JVP along a direction that changes the rows from firstRow on.
+func fitOutcome(l learn.ForwardLearner, d learn.Data, hyper []float64, firstRow int) (o outcome, err error) {
 	_, n := d.X.Dims()
 	p, h := l.Dims(n)
 	o = outcome{make([]float64, p), make([]float64, p), casetest.NewGrad(d, h)}
@@ -73,9 +72,9 @@ func run(l learn.ForwardLearner, d learn.Data, hyper []float64, firstRow int) (o
 	return o, errors.Join(l.Load(d), l.Fit(o.theta, hyper), l.VJP(nil, o.g, v), l.JVP(nil, o.dtheta, along))
 }
 
-// near checks that the parts of two results differ by at most tol. The differences are relative to
-// the largest entry of the part, or to floor if this is larger.
-func (o outcome) near(t *testing.T, what string, want outcome, tol, floor float64) {
+// wantNear checks that two results differ by at most tol, relative to the largest entry or to
+// floor.
+func (o outcome) wantNear(t *testing.T, what string, want outcome, tol, floor float64) {
 	t.Helper()
 	numtest.NearAll(t, what+": theta", o.theta, want.theta, tol, floor)
 	numtest.NearAll(t, what+": JVP", o.dtheta, want.dtheta, tol, floor)
@@ -84,27 +83,25 @@ func (o outcome) near(t *testing.T, what string, want outcome, tol, floor float6
 	}
 }
 
-// If weights, rows or matrices cannot be used, the error names them. Weights of 1 give the same
-// bits as no weights, and another kind of matrix gives the same bits as a *mat.Dense. If the
-// objective is a mean, the unit of the weights does not matter. Otherwise it changes C.
+// Weights of 1 change no bit of a result, and Load returns an error for invalid weights.
 func TestCounts(t *testing.T) {
-	for _, c := range learners {
+	for _, c := range weightedLearners {
 		plain := casetest.RandomData(3, 21, 3, true)
-		want, err := run(c.fresh(), plain, c.hyper, 0)
+		want, err := fitOutcome(c.fresh(), plain, c.hyper, 0)
 		ones, flipped := plain, plain
 		ones.Weights = slices.Repeat([]float64{1}, 21)
 		flipped.X = mat.DenseCopyOf(plain.X.T()).T()
 		for _, d := range []learn.Data{ones, flipped} {
-			got, err2 := run(c.fresh(), d, c.hyper, 0)
+			got, err2 := fitOutcome(c.fresh(), d, c.hyper, 0)
 			numtest.OK(t, err, err2)
-			got.near(t, c.name, want, 0, 0)
+			got.wantNear(t, c.name, want, 0, 0)
 		}
 		d := plain
 		d.Weights = make([]float64, 21)
 		for i := range d.Weights {
 			d.Weights[i] = math.Exp(math.Sin(float64(i))) * float64(min(i%6, 1))
 		}
-		want, err = run(c.fresh(), d, c.hyper, 0)
+		want, err = fitOutcome(c.fresh(), d, c.hyper, 0)
 		for _, unit := range []float64{1e-6, 1. / 3, 1e6} {
 			scaled, hyper := d, slices.Clone(c.hyper)
 			scaled.Weights = slices.Clone(d.Weights)
@@ -112,12 +109,12 @@ func TestCounts(t *testing.T) {
 			if c.sum {
 				hyper[0] /= unit
 			}
-			got, err2 := run(c.fresh(), scaled, hyper, 0)
+			got, err2 := fitOutcome(c.fresh(), scaled, hyper, 0)
 			numtest.OK(t, err, err2)
 			if c.sum {
 				got.g.Hyper[0] /= unit
 			}
-			got.near(t, fmt.Sprintf("%s, unit %g", c.name, unit), want, 1e-10, 0)
+			got.wantNear(t, fmt.Sprintf("%s, unit %g", c.name, unit), want, 1e-10, 0)
 		}
 		d.Rows = []int{0, 1, 1, 2, 3, 4, 5, 6, 7, 8}
 		numtest.OK(t, c.fresh().Load(d))
@@ -145,22 +142,22 @@ func TestCounts(t *testing.T) {
 	}
 }
 
-// A row of weight 0 may have any finite features. It does not count as an example of its class.
+// A row of weight 0 may have any finite features and does not count as an example of its class.
 func TestRowsThatDoNotCount(t *testing.T) {
 	without := casetest.RandomData(4, 9, 2, true)
 	d := learn.Data{X: mat.NewDense(10, 2, nil), Y: append([]float64{-1}, without.Y...), Weights: slices.Repeat([]float64{1}, 10)}
 	d.Dense().Slice(1, 10, 0, 2).(*mat.Dense).Copy(without.X)
 	d.Dense().SetRow(0, []float64{1e200, -1e308})
 	d.Weights[0] = 0
-	for _, c := range learners {
-		got, err := run(c.fresh(), d, c.hyper, 1)
-		want, err2 := run(c.fresh(), without, c.hyper, 0)
+	for _, c := range weightedLearners {
+		got, err := fitOutcome(c.fresh(), d, c.hyper, 1)
+		want, err2 := fitOutcome(c.fresh(), without, c.hyper, 0)
 		if err != nil || err2 != nil {
 			t.Errorf("%s: %v, %v", c.name, err, err2)
 			continue
 		}
 		want.g.X, want.g.Y = mat.NewDense(10, 2, append(make([]float64, 2), want.g.X.RawMatrix().Data...)), append([]float64{0}, want.g.Y...)
-		got.near(t, c.name, want, 1e-12, 0)
+		got.wantNear(t, c.name, want, 1e-12, 0)
 		bad := casetest.CloneData(d)
 		bad.Dense().Set(0, 1, math.NaN())
 		var e *qpdiff.ArgError
@@ -186,9 +183,9 @@ func TestWeightsOfEqualRows(t *testing.T) {
 	one := d
 	one.Weights = slices.Clone(d.Weights)
 	one.Weights[2], one.Weights[7] = 3.5, 0
-	for _, c := range learners {
-		both, err := run(c.fresh(), d, c.hyper, 20)
-		alone, err2 := run(c.fresh(), one, c.hyper, 20)
+	for _, c := range weightedLearners {
+		both, err := fitOutcome(c.fresh(), d, c.hyper, 20)
+		alone, err2 := fitOutcome(c.fresh(), one, c.hyper, 20)
 		numtest.OK(t, err, err2)
 		got, want := both.g, alone.g
 		for row, part := range map[int]float64{2: 3 / 3.5, 7: .5 / 3.5} {
@@ -199,8 +196,8 @@ func TestWeightsOfEqualRows(t *testing.T) {
 	}
 }
 
-// If two blocks of rows have different features, they are two separate problems, however different
-// their weights are.
+// Two blocks of rows with different features are fitted like separate problems, whatever their
+// weights are.
 func TestWeightsOfManyDecades(t *testing.T) {
 	const rows = 24
 	d := casetest.NoisyClasses(6, rows, 4)
@@ -220,7 +217,8 @@ func TestWeightsOfManyDecades(t *testing.T) {
 			d.Weights[i] = []float64{weight, 1}[i%2]
 			total += d.Weights[i]
 		}
-		// Penalties are per row. The second block therefore has the penalties of a separate problem.
+		// Penalties are relative to the total weight, so share rescales the penalties of the second
+		// block.
 		share := rows / 2 / total
 		for _, c := range []struct {
 			l, alone    learn.Learner
@@ -247,13 +245,13 @@ func TestWeightsOfManyDecades(t *testing.T) {
 	}
 }
 
-// Weights may change from one Load to the next. Earlier weights have no effect on later results.
+// Weights of an earlier Load have no effect on later results.
 func TestWarmStartsFromOtherWeights(t *testing.T) {
 	serial.Test(t)
 	plain := casetest.RandomData(8, 16, 3, true)
 	plain.Dense().SetRow(5, plain.Dense().RawRowView(2))
 	plain.Y[5] = plain.Y[2]
-	for _, c := range learners {
+	for _, c := range weightedLearners {
 		warm, rng := c.fresh(), rand.New(rand.NewPCG(8, 1))
 		for round := range 40 {
 			d, hyper := plain, slices.Clone(c.hyper)
@@ -268,19 +266,18 @@ func TestWarmStartsFromOtherWeights(t *testing.T) {
 			if round%3 != 0 {
 				d.Rows = append(rng.Perm(16)[:10], 0, 1, 1)
 			}
-			got, err := run(warm, d, hyper, 16)
-			want, err2 := run(c.fresh(), d, hyper, 16)
+			got, err := fitOutcome(warm, d, hyper, 16)
+			want, err2 := fitOutcome(c.fresh(), d, hyper, 16)
 			if (err == nil) != (err2 == nil) {
 				t.Errorf("%s, round %d: warm %v, cold %v", c.name, round, err, err2)
 			} else if err == nil {
-				got.near(t, fmt.Sprintf("%s, round %d", c.name, round), want, 1e-9, 1)
+				got.wantNear(t, fmt.Sprintf("%s, round %d", c.name, round), want, 1e-9, 1)
 			}
 		}
 	}
 }
 
-// Inputs may be numbers of any size. A call then returns finite results, or an error of a
-// documented kind.
+// For numbers of any size, a learner returns finite results or an error of a documented kind.
 func TestExtremes(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(18, 5))
@@ -324,7 +321,7 @@ func TestExtremes(t *testing.T) {
 				d.Weights = sizes(numtest.Extremes(rng, rows))
 			}
 			p, nh := l.Dims(n)
-			extreme(t, l, d, sizes(numtest.Extremes(rng, nh)), numtest.Extremes(rng, p), &learn.Grad{Hyper: numtest.Extremes(rng, nh), X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)})
+			checkExtreme(t, l, d, sizes(numtest.Extremes(rng, nh)), numtest.Extremes(rng, p), &learn.Grad{Hyper: numtest.Extremes(rng, nh), X: mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), Y: numtest.Extremes(rng, rows)})
 		}
 	}
 }
@@ -337,9 +334,8 @@ func sizes(s []float64) []float64 {
 	return s
 }
 
-// extreme makes a fit and computes derivatives. It fails if a result without an error is not
-// finite, or if an error is not of a documented kind.
-func extreme(t *testing.T, l learn.ForwardLearner, d learn.Data, hyper, v []float64, u *learn.Grad) {
+// checkExtreme fails the test if a result is not finite or if an error is not of a documented kind.
+func checkExtreme(t *testing.T, l learn.ForwardLearner, d learn.Data, hyper, v []float64, u *learn.Grad) {
 	t.Helper()
 	check := func(what string, err error, values ...[]float64) bool {
 		t.Helper()
@@ -365,13 +361,13 @@ func extreme(t *testing.T, l learn.ForwardLearner, d learn.Data, hyper, v []floa
 
 // FuzzLearners does the work of TestExtremes with data and hyperparameters from a fuzzer.
 func FuzzLearners(f *testing.F) {
-	for k := range learners {
+	for k := range weightedLearners {
 		f.Add(uint8(k), uint64(1), uint8(10), uint8(3), false, 1., .3, .2, .1, .4, .1)
 		f.Add(uint8(k), uint64(2), uint8(3), uint8(7), true, 30., 1e-6, 1e3, 0., 0., 1e-3)
 		f.Add(uint8(k), uint64(3), uint8(2), uint8(1), true, 1e155, 1e6, math.NaN(), -1., math.Inf(1), 0.)
 	}
 	f.Fuzz(func(t *testing.T, k uint8, seed uint64, rows, n uint8, grid bool, scale, h0, h1, h2, h3, h4 float64) {
-		l := learners[int(k)%len(learners)].fresh()
+		l := weightedLearners[int(k)%len(weightedLearners)].fresh()
 		d := casetest.ClassData(seed, 2+int(rows%30), 1+int(n%8))
 		if grid { // ties
 			for i, v := range d.Dense().RawMatrix().Data {
@@ -380,6 +376,6 @@ func FuzzLearners(f *testing.F) {
 		}
 		d.Dense().Scale(scale, d.X)
 		p, nh := l.Dims(1 + int(n%8))
-		extreme(t, l, d, []float64{h0, h1, h2, h3, h4}[:nh], numtest.Ones(p), casetest.NewGrad(d, nh))
+		checkExtreme(t, l, d, []float64{h0, h1, h2, h3, h4}[:nh], numtest.Ones(p), casetest.NewGrad(d, nh))
 	})
 }

@@ -18,8 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The errors of a learner begin with its package and name, and the errors of a program begin with
-// the package. The error for a missing or empty value does not mention a wrong shape.
+// Every error begins with the name of its learner or with its package.
 func TestErrorsNameTheLearner(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -2}), Y: []float64{1, -1}}
 	for _, l := range []learn.Learner{new(linear.ElasticNet), new(linear.Huber), new(linear.Logistic), new(linear.SparseLogistic),
@@ -33,7 +32,7 @@ func TestErrorsNameTheLearner(t *testing.T) {
 				t.Errorf("%T, call %d: %q", l, i, message)
 			}
 		}
-		for i, err := range unfitted(l) {
+		for i, err := range unfittedErrors(l) {
 			if message := fmt.Sprint(err); message != name+": no successful fit yet: call Load and Fit first" {
 				t.Errorf("%T, list %d: %q", l, i, message)
 			}
@@ -57,9 +56,8 @@ func TestErrorsNameTheLearner(t *testing.T) {
 	}
 }
 
-// unfitted returns the errors of methods that list properties of the last fit, for a learner
-// without a fit.
-func unfitted(l learn.Learner) (errs []error) {
+// unfittedErrors returns the errors of methods that need a fit, for a learner without a fit.
+func unfittedErrors(l learn.Learner) (errs []error) {
 	add := func(err error) { errs = append(errs, err) }
 	if l, ok := l.(interface {
 		Multipliers([]float64) ([]float64, error)

@@ -16,8 +16,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A nil argument causes an error that names the argument, and no panic. This holds before a Fit and
-// after a Fit.
+// A nil argument causes an error that names the argument, before and after a Fit.
 func TestNilIsAnArgError(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(6, 2, []float64{1, 2, 3, -4, 5, 7, 7, 8, -9, 9, 1, 3}), Y: []float64{1, -1, 1, -1, 1, -1}}
 	one := make([]float64, 6)
@@ -86,7 +85,7 @@ func wantArgError(t *testing.T, name string, call func() error) {
 	}
 }
 
-// If a learner does not read a dense X in place, it returns an error for a Centre and for a Scale.
+// Load returns an error for a dense X with a Centre or a Scale.
 func TestCentreOfDenseData(t *testing.T) {
 	for _, l := range []learn.Learner{&linear.ElasticNet{}, &linear.Huber{}, &linear.Logistic{}, &linear.SparseLogistic{}, &margin.SVM{}, &margin.LearnedLoss{}, &kernel.SVM{}, &kernel.Ridge{}, &penalised.GLM{}, &smooth.Learner{}} {
 		for _, d := range []learn.Data{{Centre: []float64{1}}, {Scale: []float64{1}}} {

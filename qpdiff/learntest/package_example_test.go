@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The example tests a learner at two data sets. The residual is the gradient of the objective,
-// which is a ridge regression here.
+// The example tests a ridge regression on two data sets. Its residual is the gradient of the
+// objective.
 func Example() {
 	residual := func(d learn.Data, theta, hyper []float64) float64 {
 		var fit, gradient mat.VecDense

@@ -18,8 +18,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A copy shares its storage with the original. Without a panic, each of the two would change the
-// other.
+// A method called on a copy panics, because the copy shares its storage with the original.
 func TestCopiesPanic(t *testing.T) {
 	refused := func(what string, f func()) {
 		t.Helper()

@@ -13,9 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// If equal rows on the elbow move apart, there is no derivative, and a JVP returns an error. A JVP
-// succeeds if other equal rows move apart, or if the rows move apart only in coordinates in which θ
-// is zero. If the equal rows are weakly active, the derivative is one-sided.
+// JVP returns an error if equal rows on the elbow move apart within the support of θ.
 func TestJVPRefusesToPartEqualRows(t *testing.T) {
 	x := []float64{2, 0, -3, 0, 2, 0}
 	svm := func() learn.ForwardLearner { return new(margin.SVM) }
@@ -79,8 +77,7 @@ func TestJVPRefusesToPartEqualRows(t *testing.T) {
 	}
 }
 
-// The weight of the hinge loss rises from 0 while equal rows move apart. Each of these rows then
-// has its own part of the loss's slope.
+// JVP is exact if equal rows move apart while the weight of the hinge loss rises from 0.
 func TestJVPPartsEqualRowsAtARisingHingeLoss(t *testing.T) {
 	const h = 1e-7
 	y := []float64{1, -1}
@@ -102,8 +99,7 @@ func TestJVPPartsEqualRowsAtARisingHingeLoss(t *testing.T) {
 	}
 }
 
-// Ties belong to the last VJP with the workspace. There are no ties before a VJP, after a JVP,
-// after a VJP of another learner, or after another fit.
+// Ties lists only the ties of the last VJP with its workspace.
 func TestTiesOfAnotherDerivative(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(3, 2, []float64{2, 0, -3, 0, 2, 0}), Y: []float64{1, -1, 1}}
 	theta, v := make([]float64, 2), []float64{1, 1}

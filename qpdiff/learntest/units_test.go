@@ -21,13 +21,11 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A change of units changes neither the kind of an error nor, beyond rounding times the condition
-// number, any result. The features are multiplied by a and the targets by b, and the
-// hyperparameters change accordingly. For polynomial kernels with a constant and for penalised
-// intercepts there are no such hyperparameters. The loss of a LearnedLoss does not scale with its
-// targets.
+// If the hyperparameters change accordingly, a change of units changes results only by rounding.
+// Polynomial kernels with a constant and penalised intercepts have no corresponding
+// hyperparameters.
 func TestLearnersUnits(t *testing.T) {
-	for _, c := range []units{
+	for _, c := range []unitCase{
 		{"ElasticNet", func() learn.Learner { return new(linear.ElasticNet) }, false, -1, [][4]float64{{0, .3, 1, 1}, {0, .1, 2, 0}}},
 		{"ElasticNet, working sets", func() learn.Learner { return casetest.WorkingSets{ForwardLearner: new(linear.ElasticNet)} }, false, -1, [][4]float64{{0, .3, 1, 1}, {0, .1, 2, 0}}},
 		{"least squares", func() learn.Learner { return new(linear.ElasticNet) }, false, -1, [][4]float64{{0, 0, 1, 1}, {0, 0, 2, 0}}},
@@ -50,7 +48,7 @@ func TestLearnersUnits(t *testing.T) {
 			rng := rand.New(rand.NewPCG(21, 1))
 			answered := 0
 			for trial := range 60 {
-				answered += c.trial(t, rng, trial)
+				answered += c.compareUnits(t, rng, trial)
 			}
 			if answered < 60 {
 				t.Errorf("only %d answered", answered)
@@ -60,7 +58,7 @@ func TestLearnersUnits(t *testing.T) {
 }
 
 // units has a learner and the effect of units on this learner.
-type units struct {
+type unitCase struct {
 	name    string
 	new     func() learn.Learner
 	classes bool
@@ -68,9 +66,9 @@ type units struct {
 	hyper   [][4]float64 // for each hyperparameter: its range, and its powers of a and b
 }
 
-// trial compares results under three changes of units. It counts the changes for which there is a
-// result.
-func (c units) trial(t *testing.T, rng *rand.Rand, trial int) (answered int) {
+// compareUnits compares results under three changes of units and returns the number of changes with
+// a result.
+func (c unitCase) compareUnits(t *testing.T, rng *rand.Rand, trial int) (answered int) {
 	t.Helper()
 	rows, n := 8+rng.IntN(12), 1+rng.IntN(5)
 	d := casetest.RandomData(rng.Uint64(), rows, n, c.classes)
@@ -91,13 +89,13 @@ func (c units) trial(t *testing.T, rng *rand.Rand, trial int) (answered int) {
 			hyper[k] = high * rng.Float64()
 		}
 	}
-	want, fit, vjp := c.run(d, hyper, 1, 1)
+	want, fit, vjp := c.fitInUnits(d, hyper, 1, 1)
 	for range 3 {
 		a, b := math.Pow(10, 12*rng.Float64()-6), math.Pow(10, 12*rng.Float64()-6)
 		if c.classes {
 			b = 1
 		}
-		got, fit2, vjp2 := c.run(d, hyper, a, b)
+		got, fit2, vjp2 := c.fitInUnits(d, hyper, a, b)
 		if casetest.KindOf(fit) != casetest.KindOf(fit2) || casetest.KindOf(vjp) != casetest.KindOf(vjp2) {
 			t.Fatalf("trial %d, a = %g, b = %g: %v and %v; %v and %v", trial, a, b, fit, fit2, vjp, vjp2)
 		}
@@ -114,8 +112,9 @@ func (c units) trial(t *testing.T, rng *rand.Rand, trial int) (answered int) {
 	return answered
 }
 
-// run returns θ and the derivatives in X and the hyperparameters, after it removes their units.
-func (c units) run(d learn.Data, hyper []float64, a, b float64) (values [3][]float64, fit, vjp error) {
+// fitInUnits returns θ and its derivatives after a change of units, converted to the original
+// units.
+func (c unitCase) fitInUnits(d learn.Data, hyper []float64, a, b float64) (values [3][]float64, fit, vjp error) {
 	d = casetest.CloneData(d)
 	rows, n := d.X.Dims()
 	d.Dense().Scale(a, d.X)
@@ -128,7 +127,7 @@ func (c units) run(d learn.Data, hyper []float64, a, b float64) (values [3][]flo
 	if fit = errors.Join(l.Load(d), l.Fit(theta, h)); fit != nil {
 		return
 	}
-	if fit = verified(l); fit != nil {
+	if fit = residualError(l); fit != nil {
 		return
 	}
 	unit := math.Pow(a, -c.slope) / b // vᵀθ has no unit
@@ -143,13 +142,12 @@ func (c units) run(d learn.Data, hyper []float64, a, b float64) (values [3][]flo
 	return [3][]float64{theta, g.X.RawMatrix().Data, g.Hyper}, nil, vjp
 }
 
-// verifiedTol bounds the residual of a fit without an error. Conjugate gradients reduce the
-// residual to 1e-12, and other fits reduce it to some 1e-14.
+// verifiedTol bounds the residual of a successful fit. Conjugate gradients stop at 1e-12, and other
+// fits reach some 1e-14.
 const verifiedTol = 1e-11
 
-// verified returns an error if the last fit of the learner l has a residual above verifiedTol, or
-// has no residual.
-func verified(l learn.Learner) error {
+// residualError returns an error if the last fit of l has no residual or one above verifiedTol.
+func residualError(l learn.Learner) error {
 	if r, err := l.(learn.VerifiedLearner).Residual(); err != nil || !(r <= verifiedTol) {
 		return fmt.Errorf("residual %g, error %w", r, err)
 	}
@@ -164,17 +162,15 @@ func (l *biased) Dims(n int) (theta, hyper int) {
 	return l.SVM.Dims(n)
 }
 
-// A slack or multiplier counts as zero within a tolerance: complementarityTol rounding errors of
-// its terms. The problems are solved by hand, and their condition numbers are about 1. In each
-// problem, a slack or multiplier is at a third of its tolerance and at three times its tolerance.
+// A slack or multiplier is zero if it is within complementarityTol rounding errors of its terms.
 func TestLearnersComplementarityTolerance(t *testing.T) {
 	data := func(n int, y []float64, x ...float64) learn.Data {
 		return learn.Data{X: mat.NewDense(len(y), n, x), Y: y}
 	}
 	for _, c := range []struct {
 		name string
-		// offError is a change of off, in units of eps. It moves the slack or multiplier by the size of
-		// its terms times the condition number, in the same units.
+		// offError is the change of off, in units of eps, that moves the slack or multiplier by the
+		// rounding error of its terms.
 		offError float64
 		problem  func(off float64) (learn.Learner, learn.Data, []float64)
 	}{
@@ -185,15 +181,15 @@ func TestLearnersComplementarityTolerance(t *testing.T) {
 		{"elastic net: parameter", 1, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(linear.ElasticNet), data(1, []float64{1}, 1), []float64{1 - off, 0}
 		}},
-		// θ = max(0, 2·log(1/λ1 − 1)): with |x| = ½, the slope s is 2λ1 at the margin θ/2.
+		// θ = max(0, 2·log(1/λ1 − 1)): for |x| = ½, the slope s is 2λ1 at the margin θ/2.
 		{"sparse logistic: slack", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(linear.SparseLogistic), data(1, []float64{1, -1}, .5, -.5), []float64{.25 + off/4, 0}
 		}},
 		{"sparse logistic: parameter", 2, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(linear.SparseLogistic), data(1, []float64{1, -1}, .5, -.5), []float64{.25 - off/4, 0}
 		}},
-		// The residual 0 − θ is −δ. The terms of the residual are |y| + |θ| + δ. The terms of θ are Σ|y|
-		// + |θ| over Q and δ, divided by 2/3.
+		// The residual 0 − θ is −δ with the terms |y| + |θ| + δ. The terms of θ are Σ|y| + |θ| over
+		// Q and δ, divided by 2/3.
 		{"Huber: residual", 2 * (1 + 1 + 14./3*1.5), func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(linear.Huber), data(1, []float64{0, 1 + off, 11}, 1, 1, 1), []float64{0, 1}
 		}},
@@ -221,7 +217,7 @@ func TestLearnersComplementarityTolerance(t *testing.T) {
 		{"kernel SVM: upper multiplier", 3 * math.Sqrt2, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return new(kernel.SVM), data(1, []float64{1, -1}, 0, 100), []float64{1 + off, 1}
 		}},
-		// With K = [1 1∓off 0; 1∓off 2 0; 0 0 1], the first row alone gives the second row the margin 1.
+		// For K = [1 1∓off 0; 1∓off 2 0; 0 0 1], the first row gives the second row the margin 1.
 		{"kernel SVM: upper margin", 5.4, func(off float64) (learn.Learner, learn.Data, []float64) {
 			return &kernel.SVM{Kernel: kernel.Polynomial{Degree: 1}}, data(3, []float64{1, 1, -1}, 1, 0, 0, 1+off, 1, 0, 0, 0, 1), []float64{10, 1, 0}
 		}},

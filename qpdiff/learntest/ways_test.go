@@ -13,13 +13,11 @@ import (
 	"cvgm/qpdiff/linear"
 )
 
-// waysTol bounds the difference between the results of two ways, relative to the largest entry. The
-// condition numbers of their systems are up to some 1e3, and conjugate gradients stop at 1e-12.
+// waysTol bounds the relative difference between two ways. Their systems have condition numbers up
+// to 1e3, and conjugate gradients stop at 1e-12.
 const waysTol = 1e-8
 
-// All ways of a learner give the same results up to rounding, at sizes on both sides of each
-// threshold. A test can change each threshold. The change reaches each learner that has the two
-// ways: their results then differ in the last bits.
+// All ways of a learner give the same results up to rounding on both sides of each threshold.
 func TestWaysAgree(t *testing.T) {
 	const never = math.MaxInt32
 	net := func() learn.ForwardLearner { return new(linear.ElasticNet) }
@@ -62,7 +60,7 @@ func TestWaysAgree(t *testing.T) {
 				}
 				by := func(most int) [][]float64 {
 					defer c.set(c.set(most))
-					return answers(t, c.fresh(), d, c.hyper)
+					return fitResults(t, c.fresh(), d, c.hyper)
 				}
 				want, got := by(never), by(0)
 				for k := range want {
@@ -77,8 +75,8 @@ func TestWaysAgree(t *testing.T) {
 	}
 }
 
-// answers returns θ, the fields of a VJP, and a JVP.
-func answers(t *testing.T, l learn.ForwardLearner, d learn.Data, hyper []float64) [][]float64 {
+// fitResults returns θ, the fields of a VJP, and a JVP.
+func fitResults(t *testing.T, l learn.ForwardLearner, d learn.Data, hyper []float64) [][]float64 {
 	t.Helper()
 	_, n := d.X.Dims()
 	params, _ := l.Dims(n)
@@ -93,14 +91,14 @@ func answers(t *testing.T, l learn.ForwardLearner, d learn.Data, hyper []float64
 		along.Y[i] = math.Cos(float64(i))
 	}
 	numtest.OK(t, l.Load(d), l.Fit(theta, hyper), l.VJP(nil, g, v), l.JVP(nil, dtheta, along))
-	if err := verified(l); err != nil {
+	if err := residualError(l); err != nil {
 		t.Error(err)
 	}
 	return [][]float64{theta, g.Hyper, x, g.Y, dtheta}
 }
 
-// newGrad returns a Grad for h hyperparameters, with zeros in the fields Hyper, Y, and X or Stored.
-// The slice x holds the entries of X or Stored.
+// newGrad returns a Grad of zeros for h hyperparameters, and its entries of X or Stored as a slice
+// x.
 func newGrad(d learn.Data, h int) (g *learn.Grad, x []float64) {
 	if d.Sparse() {
 		g = &learn.Grad{Hyper: make([]float64, h), Y: make([]float64, len(d.Y)), Stored: make([]float64, d.Stored())}

@@ -47,8 +47,7 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// The default bound follows the limits of the process. The test starts processes with limits for
-// this purpose.
+// The default bound follows the limits of a process that the test starts.
 func TestLimitsOfAProcess(t *testing.T) {
 	const child = "CVGM_TEST_LIMIT"
 	if os.Getenv(child) != "" {

@@ -6,8 +6,8 @@ import (
 	"cvgm/qpdiff/memory"
 )
 
-// A matrix of a million rows and its copy are compared with a bound of 10 GB. The size is computed
-// as a float64, so that it cannot overflow.
+// The example compares the size of a matrix and its copy with a bound of 10 GB. A float64 size
+// cannot overflow.
 func Example() {
 	matrix := memory.Bytes(8 * 1e6 * 1e3)
 	need, bound := memory.Add(matrix, matrix), memory.Bound(10e9)

@@ -25,8 +25,7 @@ func definite(rng *rand.Rand, n int, ridge float64) []float64 {
 	return a
 }
 
-// The factor computed by blocks equals the factor computed by rows, up to rounding. Its inverse
-// equals the inverse of the matrix, up to rounding.
+// CholeskyBlocks and InverseBlocks return the factor and the inverse of the matrix up to rounding.
 func TestBlocks(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(1, 4))
@@ -60,7 +59,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// The first row that depends on earlier rows is found at each place of a block.
+// CholeskyBlocks finds the first dependent row at each place of a block.
 func TestBlocksDependent(t *testing.T) {
 	const n = 140
 	for _, at := range []int{0, 1, 7, 8, 62, 63, 64, 65, 71, 127, 128, 139} {
@@ -106,8 +105,7 @@ func BenchmarkBlocks(b *testing.B) {
 	}
 }
 
-// GramSingle has the rounding errors of float32 numbers. They are relative to the units, whatever
-// the size of the units is.
+// GramSingle has the relative rounding errors of float32 numbers in any units.
 func TestGramSingle(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 7))
 	for _, n := range []int{1, 7, 33, 70} {

@@ -115,7 +115,7 @@ func checkLaneSystems(t *testing.T, p [LaneCount]problem, n, size int) {
 	RowsOfLanes(&solved, u, size)
 	for i := range p {
 		s := len(p[i].at)
-		own, inv, z, product, ok := alone(p[i], n)
+		own, inv, z, product, ok := singleSolve(p[i], n)
 		if ok != (regular>>i&1 == 1) {
 			t.Errorf("n = %d, %d active in lane %d of size %d: regular %v", n, s, i, size, !ok)
 		}
@@ -145,9 +145,9 @@ func checkLaneSystems(t *testing.T, p [LaneCount]problem, n, size int) {
 	}
 }
 
-// alone returns three results for the active system: its factor, its solution, and the product of
-// the ratios of diagonal entry to pivot.
-func alone(p problem, n int) (a, inv, z []float64, product float64, ok bool) {
+// singleSolve solves the active system of p without lanes and returns the product of all ratios of
+// diagonal entry to pivot.
+func singleSolve(p problem, n int) (a, inv, z []float64, product float64, ok bool) {
 	s := len(p.at)
 	w := LDLStride(s)
 	a, inv, z = make([]float64, s*w), make([]float64, s), make([]float64, s)
@@ -203,8 +203,7 @@ func checkLaneDescent(t *testing.T, p [LaneCount]problem, n int) {
 	}
 }
 
-// LaneGather and LDLLanes solve systems with more than LaneMost unknowns. The solutions have the same
-// bits with and without the vector units.
+// LaneGather and LDLLanes return the same bits with and without the vector units.
 func TestLaneGather(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(11, 4))

@@ -22,7 +22,7 @@ func ldlOf(t *testing.T, rows [][]float64) (a, dinv []float64) {
 	return a, dinv
 }
 
-// LDLSolve finds a solution that consists of small integers, for any number of rows and any stride.
+// LDLSolve finds a solution of small integers exactly, for any number of rows and any stride.
 func TestLDLSolve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	for n := range 70 {
@@ -53,8 +53,7 @@ func TestLDLSolve(t *testing.T) {
 	}
 }
 
-// Cholesky finds a factor that consists of small integers. ForwardSolve and BackSolve find
-// solutions that consist of small integers. The number of rows does not matter.
+// Cholesky, ForwardSolve and BackSolve are exact if the factor and the solution are small integers.
 func TestTriangles(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 2))
 	for n := range 40 {
@@ -103,8 +102,8 @@ func TestRotateRows(t *testing.T) {
 			cos[k], sin[k] = .6, .8
 		}
 		RotateRows(rows, n, n, cos, sin)
-		// The rotations start from the identity matrix. Row 0 becomes (.6, .8, 0, …), and the last row
-		// begins with (−.8)ⁿ⁻¹.
+		// For the identity, the first row becomes (.6, .8, 0, …), and the last row begins with
+		// (−.8)ⁿ⁻¹.
 		if rows[0] != .6 || rows[1] != .8 || math.Abs(rows[(n-1)*n]-math.Pow(-.8, float64(n-1))) > 1e-14 {
 			t.Errorf("%d rows: %v, %v … %v", n, rows[0], rows[1], rows[(n-1)*n])
 		}
@@ -120,8 +119,7 @@ func TestRotateRows(t *testing.T) {
 	}
 }
 
-// √n is used for the largest eigenvalue, which is between 1 and n. The units of the rows do not
-// matter.
+// LDLCond estimates the largest eigenvalue by √n and does not depend on the units of the rows.
 func TestConditionOfIndependentRows(t *testing.T) {
 	const n = 16
 	rows := make([][]float64, n)
@@ -135,8 +133,7 @@ func TestConditionOfIndependentRows(t *testing.T) {
 	}
 }
 
-// The row that depends most on earlier rows is neither the row with the smallest pivot nor the last
-// row.
+// LDLDependent finds the most dependent row, even if another row has the smallest pivot.
 func TestMostDependentRow(t *testing.T) {
 	a, dinv := ldlOf(t, [][]float64{
 		{1e-7, 0, 0, 0, 0},
@@ -151,8 +148,7 @@ func TestMostDependentRow(t *testing.T) {
 	}
 }
 
-// AddGram adds the same matrix that Gram sets, for numbers of rows and columns near the sizes of
-// blocks.
+// AddGram adds the matrix that Gram sets, at sizes near the sizes of blocks.
 func TestAddGram(t *testing.T) {
 	const n, width, stride = BlockSize + 7, blockDepth + 23, blockDepth + 25
 	rng := rand.New(rand.NewPCG(5, 5))

@@ -7,8 +7,7 @@ import (
 	"cvgm/qpdiff/internal/numtest"
 )
 
-// Every term of the series matters. Up to the end of each branch, the series differ from exp(y) − 1
-// by at most two units of rounding.
+// The series differ from exp(y) − 1 by at most two units of rounding, up to the end of each branch.
 func TestLogisticSeries(t *testing.T) {
 	for _, c := range []struct {
 		name    string

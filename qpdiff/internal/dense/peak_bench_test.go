@@ -2,10 +2,8 @@ package dense
 
 import "testing"
 
-// BenchmarkPeak measures two highest speeds of one core of this processor: additions and
-// multiplications per second in products that stay in the cache, and bytes per second read and
-// written outside the cache. The steps of the library report their own speeds, and --timings prints
-// both next to each other.
+// BenchmarkPeak measures the highest speeds of one core in operations per second and in bytes per
+// second. The option --timings prints both next to the speeds of the library.
 func BenchmarkPeak(b *testing.B) {
 	b.Run("operations", func(b *testing.B) {
 		const rows, n = 256, 64

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// BenchmarkSmall times the parts of the work on a small system: gathering it, factorising it and
-// solving it.
+// BenchmarkSmall times gathering, factorising and solving a small system.
 func BenchmarkSmall(b *testing.B) {
 	for _, n := range []int{9, 10} {
 		const all = 10

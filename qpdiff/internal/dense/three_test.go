@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestThree checks the functions for three unknowns. It extends each system of three unknowns to a
-// larger system. For the three unknowns, the results of both systems must be the same bits.
+// TestThree checks that functions for three unknowns return the bits of the general functions.
 func TestThree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	for range 2000 {

@@ -18,7 +18,7 @@ func TestVectors(t *testing.T) {
 	if !vectors {
 		t.Skip("no vector units")
 	}
-	if fuses(1+Eps, 1-Eps, -1) {
+	if fusesProduct(1+Eps, 1-Eps, -1) {
 		t.Skip("the compiler fuses products and sums of the Go code")
 	}
 	rng := rand.New(rand.NewPCG(3, 1))
@@ -364,11 +364,10 @@ func packRows(m []float64, n, stride int) []float64 {
 	return out
 }
 
-// fuses reports whether the compiler fuses the product and the sum in x·y + z, so that the product
-// is not rounded. The product of the tested numbers is not exact.
+// fusesProduct reports whether the compiler rounds x·y + z only once, for an inexact product.
 //
 //go:noinline
-func fuses(x, y, z float64) bool { return x*y+z != float64(x*y)+z }
+func fusesProduct(x, y, z float64) bool { return x*y+z != float64(x*y)+z }
 
 func BenchmarkVectors(b *testing.B) {
 	for _, n := range []int{10, 20, 50, 180, 800} {

@@ -9,8 +9,8 @@ import (
 	"cvgm/qpdiff/learntest/serial"
 )
 
-// ExpNegatives differs from math.Exp by less than two units in the last place. Its bits are the
-// bits of ExpNegative, also for numbers that overflow or are not numbers.
+// ExpNegatives returns the bits of ExpNegative and differs from math.Exp by less than two units in
+// the last place.
 func TestExpNegatives(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(3, 9))

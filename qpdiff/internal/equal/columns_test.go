@@ -12,18 +12,18 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// counted counts the comparisons of columns.
-type counted struct {
+// countingMatrix counts the comparisons of columns.
+type countingMatrix struct {
 	equal.Matrix
 	n int
 }
 
-func (c *counted) Alike(first, k int, sign, tol float64) bool {
+func (c *countingMatrix) Alike(first, k int, sign, tol float64) bool {
 	c.n++
 	return c.Matrix.Alike(first, k, sign, tol)
 }
 
-// columnsOf returns the sparse columns of x, centred and scaled, with the square roots of the rows'
+// columnsOf returns the centred and scaled columns of x, weighted with the roots of the rows'
 // weights.
 func columnsOf(x *numtest.Stored, centre, scale, root []float64) *sparse.Columns {
 	c := new(sparse.Columns)
@@ -45,7 +45,7 @@ func TestRareColumns(t *testing.T) {
 		}
 		repeats[[3]int(at)]++
 	}
-	m := &counted{Matrix: columnsOf(x, nil, nil, slices.Repeat([]float64{1}, rows)).Compare()}
+	m := &countingMatrix{Matrix: columnsOf(x, nil, nil, slices.Repeat([]float64{1}, rows)).Compare()}
 	if c := equal.Find(rows, n, m); m.n != n-len(repeats) || c == nil && len(repeats) < n {
 		t.Errorf("%d comparisons of %d columns, %d of them different", m.n, n, len(repeats))
 	}

@@ -14,15 +14,13 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// madeTol bounds the difference between an entry of Make and the sum over the centred and scaled
-// rows, relative to the square roots of the diagonal entries. It allows for two effects: a
-// subtraction that leaves the fraction LeastKept multiplies rounding errors by 100, and a sum over
-// the rows multiplies them by the square root of the number of rows.
+// madeTol bounds the difference between Make and the sum over the rows, relative to the square
+// roots of the diagonal. A subtraction that leaves the fraction LeastKept multiplies rounding
+// errors by 100.
 const madeTol = 1e-12
 
-// drawData draws rows with features in different units. Most rows have an entry of counts above 0.
-// The centre and the scale are the moments of these rows. In some columns, the other rows are far
-// from these rows. Some columns are constant in these rows.
+// drawData draws rows with different units and with counts, of which some are 0. Rows of count 0
+// may be outliers.
 func drawData(rng *rand.Rand) (d learn.Data, counts []float64) {
 	rows, n := 4+rng.IntN(80), 1+rng.IntN(20)
 	stride := n + rng.IntN(3)
@@ -74,8 +72,8 @@ func drawData(rng *rand.Rand) (d learn.Data, counts []float64) {
 	return d, counts
 }
 
-// TestMake compares Gram matrices with sums over the rows. Most of these Gram matrices are computed
-// by subtraction.
+// TestMake compares Gram matrices, most of which are computed by subtraction, with sums over the
+// rows.
 func TestMake(t *testing.T) {
 	serial.Test(t)
 	subtracted, again := 0, 0

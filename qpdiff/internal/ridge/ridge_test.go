@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// draw returns a system with m rows and k parameters in the given layout.
-func draw(rng *rand.Rand, m, k int, byColumn, byRows, free bool) *System {
+// drawSystem returns a system with m rows and k parameters in the given layout.
+func drawSystem(rng *rand.Rand, m, k int, byColumn, byRows, free bool) *System {
 	s := &System{Rows: Rows{M: m, K: k, Data: numtest.Normals(rng, m*k), ByColumn: byColumn}, Penalised: k, Ridge: math.Exp(rng.NormFloat64())}
 	if free { // the last parameter depends on the others, except for little
 		s.Penalised--
@@ -39,8 +39,8 @@ func draw(rng *rand.Rand, m, k int, byColumn, byRows, free bool) *System {
 	return s
 }
 
-// entries returns H.
-func (s *System) entries() []float64 {
+// hessianEntries returns H.
+func (s *System) hessianEntries() []float64 {
 	k := s.K
 	h := make([]float64, k*k)
 	for i, w := range s.Weights {
@@ -56,8 +56,8 @@ func (s *System) entries() []float64 {
 	return h
 }
 
-// each runs f on systems of all kinds.
-func each(t *testing.T, f func(t *testing.T, rng *rand.Rand, s *System)) {
+// forEachSystem runs f on systems of all kinds.
+func forEachSystem(t *testing.T, f func(t *testing.T, rng *rand.Rand, s *System)) {
 	for i := range 120 {
 		rng := rand.New(rand.NewPCG(1, uint64(i)))
 		byRows := i%2 == 0
@@ -65,15 +65,14 @@ func each(t *testing.T, f func(t *testing.T, rng *rand.Rand, s *System)) {
 		if byRows {
 			m, k = min(m, k+1), max(m, k+1)
 		}
-		f(t, rng, draw(rng, m, k, i%4 < 2, byRows, i%8 < 4))
+		f(t, rng, drawSystem(rng, m, k, i%4 < 2, byRows, i%8 < 4))
 	}
 }
 
-// Solutions agree with the solution computed from the entries of H. Solves start with a diagonal,
-// with a factor, and with a factor for other weights. The right-hand side b has no unit.
+// Exact agrees with a factorisation of H, from any first factor and for b in any unit.
 func TestExact(t *testing.T) {
-	each(t, func(t *testing.T, rng *rand.Rand, s *System) {
-		h, dinv := s.entries(), make([]float64, s.K)
+	forEachSystem(t, func(t *testing.T, rng *rand.Rand, s *System) {
+		h, dinv := s.hessianEntries(), make([]float64, s.K)
 		b := numtest.Normals(rng, s.K)
 		want, got := slices.Clone(b), make([]float64, s.K)
 		if dense.LDLFactor(h, dinv, s.K, s.K, dense.Eps) < s.K {
@@ -115,8 +114,8 @@ func TestExactCorrects(t *testing.T) {
 	serial.Test(t)
 	for i := range 20 {
 		rng := rand.New(rand.NewPCG(5, uint64(i)))
-		s := draw(rng, 200, 60, i%2 == 0, false, false)
-		h, dinv := s.entries(), make([]float64, s.K)
+		s := drawSystem(rng, 200, 60, i%2 == 0, false, false)
+		h, dinv := s.hessianEntries(), make([]float64, s.K)
 		b, got := numtest.Normals(rng, s.K), make([]float64, s.K)
 		want := slices.Clone(b)
 		if dense.LDLFactor(h, dinv, s.K, s.K, dense.Eps) < s.K {
@@ -132,12 +131,12 @@ func TestExactCorrects(t *testing.T) {
 	}
 }
 
-// A parameter without a penalty may be many orders of magnitude larger than the other parameters.
-// The solution is accurate in the other parameters too.
+// A solution is accurate in its small parameters if the unpenalised parameter is orders of
+// magnitude larger.
 func TestExactOfTwoSizes(t *testing.T) {
 	for i := range 20 {
 		rng := rand.New(rand.NewPCG(6, uint64(i)))
-		s := draw(rng, 6, 12, true, i%2 == 0, true)
+		s := drawSystem(rng, 6, 12, true, i%2 == 0, true)
 		for j := range s.Weights {
 			s.Weights[j] *= 1e-20
 		}
@@ -148,16 +147,15 @@ func TestExactOfTwoSizes(t *testing.T) {
 		}
 		// H is diagonal except for the last row and column.
 		for j := range s.Penalised {
-			b[j] = (b[j] - got[s.Penalised]*s.column(j)) / s.Ridge
+			b[j] = (b[j] - got[s.Penalised]*s.crossEntry(j)) / s.Ridge
 		}
 		numtest.NearAll(t, "x", got[:s.Penalised], b[:s.Penalised], 1e-13, 0)
 	}
 }
 
-// If the column of a parameter is zero in all rows, the solution is accurate in the other
-// parameters, however large the parameter's entry of b is.
+// A parameter whose column is zero does not affect the accuracy of other parameters.
 func TestExactOfAParameterWithoutRows(t *testing.T) {
-	each(t, func(t *testing.T, rng *rand.Rand, s *System) {
+	forEachSystem(t, func(t *testing.T, rng *rand.Rand, s *System) {
 		lone := rng.IntN(s.Penalised)
 		for i := range s.M {
 			at := i*s.K + lone
@@ -186,20 +184,19 @@ func TestExactOfAParameterWithoutRows(t *testing.T) {
 	})
 }
 
-// column returns the entry of H for parameter j and the parameter without a penalty.
-func (s *System) column(j int) (sum float64) {
+// crossEntry returns the entry of H for parameter j and the parameter without a penalty.
+func (s *System) crossEntry(j int) (sum float64) {
 	for i, w := range s.Weights {
 		sum += w * s.Entry(i, j) * s.Entry(i, s.Penalised)
 	}
 	return sum
 }
 
-// Solves by rows accept penalties down to RowsFloor. Down to this penalty, solutions have the
-// digits that the condition number allows. Ten times below RowsFloor, Penalises returns false.
+// Solves by rows reach the accuracy of their condition number for penalties down to RowsFloor.
 func TestRowsFloor(t *testing.T) {
 	for i := range 20 {
 		rng := rand.New(rand.NewPCG(2, uint64(i)))
-		s := draw(rng, 8, 20, i%2 == 0, true, false)
+		s := drawSystem(rng, 8, 20, i%2 == 0, true, false)
 		dense.Fill(s.Weights, 1)
 		s.Ridge = 1.01 * RowsFloor * dense.Largest(s.squares)
 		if !s.Penalises(s.Ridge, 1) || s.Penalises(s.Ridge/10, 1) {
@@ -215,11 +212,10 @@ func TestRowsFloor(t *testing.T) {
 	}
 }
 
-// A factor is computed when the steps with a diagonal have cost as much as a factor. Another factor
-// is computed when the steps with the first factor have cost as much.
+// A solver computes a factor when the steps without it have cost as much as the factor.
 func TestFactorsCome(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
-	s := draw(rng, 300, 60, true, false, false)
+	s := drawSystem(rng, 300, 60, true, false, false)
 	b, x := numtest.Normals(rng, s.K), make([]float64, s.K)
 	var solver Solver
 	for range 1000 {
@@ -248,15 +244,13 @@ func TestFactorsCome(t *testing.T) {
 	t.Error("the factor was kept for ever")
 }
 
-// If the penalty is at least as large as singleFloor requires, a factor computed from float32
-// numbers suffices, in any unit, even if columns are linearly dependent. If the penalty is ten
-// times smaller, no such factor is computed. If one is computed nevertheless and does not suffice,
-// a factor from float64 numbers replaces it.
+// A float32 factor suffices for penalties above the limit of singleFloor. A float64 factor replaces
+// a float32 factor that does not suffice.
 func TestSingleFactor(t *testing.T) {
 	replaced := 0
 	for i := range 20 {
 		rng := rand.New(rand.NewPCG(8, uint64(i)))
-		s := draw(rng, 300, 60, true, false, false)
+		s := drawSystem(rng, 300, 60, true, false, false)
 		for j := s.K / 2; j < s.K; j++ {
 			column := s.Data[j*s.M : (j+1)*s.M]
 			copy(column, s.Data[(j-1)*s.M:])
@@ -293,7 +287,7 @@ func TestSingleFactor(t *testing.T) {
 		if s.Ridge /= 10; s.fitsSingle() {
 			t.Error("the floor is elsewhere")
 		}
-		s = draw(rng, 300, 60, true, false, false)
+		s = drawSystem(rng, 300, 60, true, false, false)
 		for j := range s.K {
 			floats.Scale(math.Exp(4*rng.NormFloat64()), s.Data[j*s.M:(j+1)*s.M])
 		}
@@ -315,12 +309,11 @@ func TestSingleFactor(t *testing.T) {
 	}
 }
 
-// If all weights change by the same factor, the Factor is adapted without a pass over the rows. A
-// solve then takes as few steps as with a Factor computed for the system itself.
+// A Factor adapts to weights that all change by the same factor, without a pass over the rows.
 func TestFactorFollowsTheWeights(t *testing.T) {
 	for i := range 4 {
 		rng := rand.New(rand.NewPCG(7, uint64(i)))
-		s := draw(rng, 300, 60, i%2 == 0, false, false)
+		s := drawSystem(rng, 300, 60, i%2 == 0, false, false)
 		b, x := numtest.Normals(rng, s.K), make([]float64, s.K)
 		for _, scale := range []float64{1e-4, 1e4, 2 * maxRescale, .5 / maxRescale} {
 			var solver Solver
@@ -340,12 +333,11 @@ func TestFactorFollowsTheWeights(t *testing.T) {
 	}
 }
 
-// Condition computes an upper bound of the condition number. If H is not nearly singular, the bound
-// is at most some tens of times too large. Errors and Reach bound the error of a row that comes
-// from the terms of the equations.
+// Condition returns an upper bound of the condition number, and Errors and Reach bound errors of
+// rows.
 func TestConditionBounds(t *testing.T) {
-	each(t, func(t *testing.T, rng *rand.Rand, s *System) {
-		h, dinv := s.entries(), make([]float64, s.K)
+	forEachSystem(t, func(t *testing.T, rng *rand.Rand, s *System) {
+		h, dinv := s.hessianEntries(), make([]float64, s.K)
 		if dense.LDLFactor(h, dinv, s.K, s.K, dense.Eps) < s.K {
 			return
 		}
@@ -389,7 +381,7 @@ func TestConditionBounds(t *testing.T) {
 // If all weights are 0, the system does not determine a parameter without a penalty.
 func TestConditionOpen(t *testing.T) {
 	for _, byRows := range []bool{false, true} {
-		s := draw(rand.New(rand.NewPCG(4, 4)), 3, 5, false, byRows, true)
+		s := drawSystem(rand.New(rand.NewPCG(4, 4)), 3, 5, false, byRows, true)
 		clear(s.Weights)
 		var solver Solver
 		var c Condition

@@ -21,8 +21,7 @@ import (
 // always makes a threshold so high that it is never reached.
 const always = math.MaxInt32
 
-// A crossing is a threshold of the package, together with data and a learner for which the
-// threshold decides.
+// A crossing is a threshold with data and a learner for which the threshold chooses the way.
 type crossing struct {
 	name  string
 	set   func(int) int
@@ -33,10 +32,8 @@ type crossing struct {
 	sizes  [][2]int // rows and features
 }
 
-// BenchmarkWays measures the sizes at which two ways are equally fast. For each size it reports the
-// processor time of a search by the way for large sizes, divided by the time by the other way. A
-// search consists of a load, and of an evaluation with its gradient at each point. Each way is
-// measured five times, in alternation, and the shortest time counts.
+// BenchmarkWays reports the processor time of the way for large sizes, divided by the time of the
+// way for small sizes.
 func BenchmarkWays(b *testing.B) {
 	for _, c := range crossings() {
 		for _, size := range c.sizes {
@@ -59,12 +56,11 @@ func BenchmarkWays(b *testing.B) {
 	}
 }
 
-// leastTime is the shortest processor time of a measurement, in seconds. The clocks of some systems
-// advance in steps of 4 ms.
+// leastTime is the shortest measured processor time in seconds, because some clocks advance by 4
+// ms.
 const leastTime = .05
 
-// searchTime returns the processor time of several searches, with the threshold set to the
-// parameter threshold.
+// searchTime returns the processor time of several searches at the given threshold.
 func (c crossing) searchTime(b *testing.B, d learn.Data, threshold, count int) float64 {
 	defer c.set(c.set(threshold))
 	runtime.LockOSThread()
@@ -73,7 +69,7 @@ func (c crossing) searchTime(b *testing.B, d learn.Data, threshold, count int) f
 	w := new(qpdiff.Workspace)
 	params, _ := c.fresh().Dims(n)
 	theta, v, g := make([]float64, params), numtest.Ones(params), &learn.Grad{Hyper: make([]float64, len(c.hypers[0]))}
-	start := spent(b)
+	start := processorSeconds(b)
 	for range count {
 		l := c.fresh()
 		numtest.OK(b, l.Load(d))
@@ -81,11 +77,11 @@ func (c crossing) searchTime(b *testing.B, d learn.Data, threshold, count int) f
 			numtest.OK(b, l.Fit(theta, hyper), l.VJP(w, g, v))
 		}
 	}
-	return spent(b) - start
+	return processorSeconds(b) - start
 }
 
-// spent returns the processor time of the thread, in seconds.
-func spent(b *testing.B) float64 {
+// processorSeconds returns the processor time of the thread, in seconds.
+func processorSeconds(b *testing.B) float64 {
 	const thread = 1 // RUSAGE_THREAD
 	var u syscall.Rusage
 	if err := syscall.Getrusage(thread, &u); err != nil {

@@ -11,9 +11,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// The factor of K after many changes of the support and the penalties equals the factor of a sum
-// computed anew, up to rounding. Some of the columns that leave the support are far larger than the
-// remaining columns.
+// A factor of K that was updated many times equals a factor computed anew, up to rounding.
 func TestSum(t *testing.T) {
 	serial.Test(t)
 	for seed := range uint64(200) {

@@ -5,20 +5,19 @@ import (
 	"testing"
 )
 
-// The type watched replaces a testing.TB. It records the cleanup function and the failure of the
-// tested code.
-type watched struct {
+// recordingTB is a testing.TB that records the cleanup function and the failure of the tested code.
+type recordingTB struct {
 	testing.TB
 	cleanup func()
 	failure string
 }
 
-func (w *watched) Cleanup(f func())               { w.cleanup = f }
-func (w *watched) Errorf(format string, a ...any) { w.failure = fmt.Sprintf(format, a...) }
+func (w *recordingTB) Cleanup(f func())               { w.cleanup = f }
+func (w *recordingTB) Errorf(format string, a ...any) { w.failure = fmt.Sprintf(format, a...) }
 
 func TestGoroutinesAreFound(t *testing.T) {
 	for n := range 3 {
-		w := &watched{TB: t}
+		w := &recordingTB{TB: t}
 		Test(w)
 		if n > 0 {
 			n += int(ofRuntime())
