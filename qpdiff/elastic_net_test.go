@@ -14,9 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The elastic net of the paper (Example 3.2) is solved in three ways: with the specialised learner,
-// as a QP in 2n variables, and with the general rule. All three give the same θ and the same
-// derivatives.
+// The learner, the paper's QP (Example 3.2) and the general rule give the same θ and derivatives of
+// an elastic net.
 func TestElasticNetAsQP(t *testing.T) {
 	rng := rand.New(rand.NewPCG(22, 23))
 	for _, hyper := range [][]float64{{0.05, 0.1}, {0.3, 1e-2}, {1e-3, 1}, {0.5, 1e-4}} {

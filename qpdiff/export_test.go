@@ -1,6 +1,6 @@
 package qpdiff
 
-// These helpers belong to the package's own tests. The external tests of the package use them too.
+// The external tests of the package use these helpers of the internal tests.
 var (
 	Regression   = regression
 	ElasticNetQP = elasticNetQP

@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A preciseSum is a sum of products, computed without overflow and with negligible rounding. It
-// also keeps the largest product.
+// A preciseSum adds products without overflow and with negligible rounding, and keeps the largest
+// product.
 type preciseSum struct{ sum, term, product, factor big.Float }
 
 func newPreciseSum() *preciseSum {
@@ -44,10 +44,8 @@ func (t *preciseSum) value() float64 { v, _ := t.sum.Float64(); return v }
 // largest is the largest magnitude of a product.
 func (t *preciseSum) largest() float64 { v, _ := t.term.Float64(); return v }
 
-// checkOptimal tests the KKT conditions at the solution s to the solver's tolerance, each relative
-// to the size of its terms. The solver measures some conditions in its own units of the variables,
-// which it does not export. If the entries differ by many orders of magnitude, these units do too.
-// checkOptimal then tests only the conditions that hold in any units.
+// checkOptimal checks the KKT conditions at s to the solver's tolerance, relative to their terms.
+// For entries of very different sizes, it checks only the conditions that do not depend on units.
 func checkOptimal(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) {
 	tol := s.Tol
 	if !(tol > 0) {
@@ -158,9 +156,7 @@ func checkOptimal(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p host
 	}
 }
 
-// proofTol is the rounding error that a certificate may have, relative to the largest term in each
-// of its equations. It does not apply to entries that differ by many orders of magnitude; see
-// checkOptimal.
+// proofTol is the relative rounding error of a certificate, for entries of similar sizes.
 const proofTol = 1e-9
 
 func checkInfeasible(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p hostile.Profile) bool {
@@ -217,9 +213,8 @@ func checkUnbounded(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p ho
 		for j, v := range row {
 			t.add(v, c.Z[j])
 		}
-		// The solver measures z and the rows in its own units of the variables. The ratio of two of these
-		// units is at most the ratio of the entries, which is 1e12 for the profile Scaled. In other units
-		// the solver's tolerance of 1e-13 may therefore exceed proofTol.
+		// In the solver's own units of z, its tolerance of 1e-13 may exceed proofTol, because the
+		// units of the profile Scaled differ by up to 1e12.
 		if p >= hostile.Scaled {
 			size = math.Inf(1)
 		}
@@ -247,8 +242,8 @@ func checkUnbounded(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, p ho
 	if math.Abs(slope.value()+1) > proofTol*max(1, slope.largest()) || !(c.Residual <= proofTol) {
 		input.Failf("Solve: certificate of unboundedness: slope", "%v; %+v", slope.value(), c)
 	}
-	// A direction proves nothing if no point is feasible. With entries of all sizes, a program may be
-	// both infeasible and unbounded within rounding.
+	// A direction proves nothing if no point is feasible, which rounding may hide for entries of
+	// all sizes.
 	if p > hostile.Integer {
 		return
 	}
@@ -276,8 +271,8 @@ func checkNonconvex(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution) {
 	}
 }
 
-// solve solves the program, checks the answer, and reports whether the answer is a solution.
-func solve(input *hostile.Input, s *qpdiff.Solution, q *qpdiff.QP, p hostile.Profile) bool {
+// solveAndCheck solves the program, checks the result, and reports whether it is a solution.
+func solveAndCheck(input *hostile.Input, s *qpdiff.Solution, q *qpdiff.QP, p hostile.Profile) bool {
 	const call = "Solve"
 	var kept hostile.Memory
 	kept.Matrix(q.Q, q.G, q.A)
@@ -323,9 +318,8 @@ func gradStorage(g *qpdiff.QPGrad) [][]float64 {
 	return append(b, g.P, g.H, g.B)
 }
 
-// qpGrad draws a QPGrad for n variables, m inequalities and e equalities. Blocks without rows are
-// nil.
-func qpGrad(input *hostile.Input, n, m, e int, draw func(n int) []float64) *qpdiff.QPGrad {
+// drawQPGrad draws a QPGrad for n variables, m inequalities and e equalities, without empty blocks.
+func drawQPGrad(input *hostile.Input, n, m, e int, draw func(n int) []float64) *qpdiff.QPGrad {
 	matrix := func(r int) *mat.Dense {
 		if r == 0 || n == 0 {
 			return nil
@@ -360,8 +354,8 @@ func dropBlocks(input *hostile.Input, g *qpdiff.QPGrad) {
 	}
 }
 
-// checkQPDerivatives computes every derivative of the solution s, with cotangents and tangents of
-// the given profile.
+// checkQPDerivatives computes every derivative of s for cotangents and tangents of the given
+// profile.
 func checkQPDerivatives(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, profile hostile.Profile) {
 	n, m, e := len(q.P), len(hostile.Rows(q.G)), len(hostile.Rows(q.A))
 	cotangent := func(k int) []float64 {
@@ -373,7 +367,7 @@ func checkQPDerivatives(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, 
 	for range 1 + input.IntN(3) {
 		switch input.IntN(4) {
 		case 0:
-			g := qpGrad(input, n, m, e, zeros)
+			g := drawQPGrad(input, n, m, e, zeros)
 			dropBlocks(input, g)
 			dz, dl, dn := cotangent(n), cotangent(m), cotangent(e)
 			var kept hostile.Memory
@@ -384,8 +378,8 @@ func checkQPDerivatives(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, 
 			if !hostile.Finite(gradStorage(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
 				input.Failf("VJP: not finite", "%v with error %v for dz = %v, dλ = %v, dν = %v", gradStorage(g), err, dz, dl, dn)
 			}
-			if again := qpGrad(input, n, m, e, zeros); err == nil {
-				again.Q, again.P, again.G, again.H, again.A, again.B = like(again.Q, g.Q), keep(again.P, g.P), like(again.G, g.G), keep(again.H, g.H), like(again.A, g.A), keep(again.B, g.B)
+			if again := drawQPGrad(input, n, m, e, zeros); err == nil {
+				again.Q, again.P, again.G, again.H, again.A, again.B = shapedLike(again.Q, g.Q), keepWanted(again.P, g.P), shapedLike(again.G, g.G), keepWanted(again.H, g.H), shapedLike(again.A, g.A), keepWanted(again.B, g.B)
 				if err := s.VJP(nil, again, dz, dl, dn); err != nil {
 					input.Failf("VJP: the second call fails", "%v", err)
 				} else if !slices.EqualFunc(gradStorage(g), gradStorage(again), hostile.SameBits) {
@@ -393,7 +387,7 @@ func checkQPDerivatives(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, 
 				}
 			}
 		case 1, 2:
-			t := qpGrad(input, n, m, e, func(k int) []float64 { return input.Vector(profile, k) })
+			t := drawQPGrad(input, n, m, e, func(k int) []float64 { return input.Vector(profile, k) })
 			dropBlocks(input, t)
 			dz, dl, dn := zeros(n), zeros(m), zeros(e)
 			var kept hostile.Memory
@@ -419,22 +413,22 @@ func checkQPDerivatives(input *hostile.Input, q *qpdiff.QP, s *qpdiff.Solution, 
 	}
 }
 
-func like(m, wanted *mat.Dense) *mat.Dense {
+func shapedLike(m, wanted *mat.Dense) *mat.Dense {
 	if wanted == nil {
 		return nil
 	}
 	return m
 }
 
-func keep(v, wanted []float64) []float64 {
+func keepWanted(v, wanted []float64) []float64 {
 	if wanted == nil {
 		return nil
 	}
 	return v
 }
 
-// settings draws a Solution's.
-func settings(input *hostile.Input) *qpdiff.Solution {
+// drawSettings draws a Solution's.
+func drawSettings(input *hostile.Input) *qpdiff.Solution {
 	s := &qpdiff.Solution{Generalised: input.IntN(4) == 0}
 	if input.IntN(6) == 0 {
 		s.Tol = []float64{1e-6, 1e-12, 1, 1e-300, -1, math.NaN(), math.Inf(1)}[input.IntN(7)]
@@ -489,8 +483,8 @@ func anyQP(input *hostile.Input, p hostile.Profile, n, m, e int) qpdiff.QP {
 	return q
 }
 
-// distort gives one part of q another shape.
-func distort(input *hostile.Input, q *qpdiff.QP) {
+// distortProgram gives one part of q another shape.
+func distortProgram(input *hostile.Input, q *qpdiff.QP) {
 	n := len(q.P)
 	shape := func() *mat.Dense { return input.Matrix(hostile.Integer, input.IntN(4), input.IntN(n+3)) }
 	switch input.IntN(6) {
@@ -509,17 +503,17 @@ func distort(input *hostile.Input, q *qpdiff.QP) {
 	}
 }
 
-// hostileQP solves programs of all kinds one after the other, with warm and with cold starts.
+// hostileQP solves programs of all kinds one after the other, from warm and cold starts.
 func hostileQP(input *hostile.Input) {
-	s := settings(input)
+	s := drawSettings(input)
 	n, m, e := input.IntN(9), input.IntN(11), input.IntN(4)
 	for range 1 + input.IntN(3) {
 		p := input.Profile()
 		q := anyQP(input, p, n, m, e)
 		if input.IntN(12) == 0 {
-			distort(input, &q)
+			distortProgram(input, &q)
 		}
-		ok := solve(input, s, &q, p)
+		ok := solveAndCheck(input, s, &q, p)
 		cotangents := hostile.Tame
 		if input.IntN(4) == 0 {
 			cotangents = input.Profile()
@@ -542,26 +536,25 @@ func hostileQP(input *hostile.Input) {
 	}
 }
 
-// A known program is constructed from its solution. The entries are integers, or they are normal
-// numbers, with rows and objective scaled by powers of two.
-type known struct {
+// A knownProgram is constructed from its solution, from integers or from normal numbers in random
+// units.
+type knownProgram struct {
 	qpdiff.QP
 	z, lambda, nu []float64
 	weak          []int // rows with slack and multiplier 0
 	definite      bool
 	// strict: no row is weakly active, and no multiplier or slack is small unless it is 0
 	strict bool
-	// cond is the condition number of the KKT matrix that has the active rows, each scaled to norm
-	// 1. cond is infinite if the active rows are linearly dependent, or if Q is not definite on
-	// their null space. condStrict is the condition number of the KKT matrix without the weakly
+	// cond is the condition number of the KKT matrix with the active rows, each scaled to norm 1.
+	// It is infinite for a singular matrix. condStrict is the condition number without weakly
 	// active rows.
 	cond, condStrict float64
 }
 
-func drawKnown(input *hostile.Input, p hostile.Profile, scaled bool) known {
+func drawKnown(input *hostile.Input, p hostile.Profile, scaled bool) knownProgram {
 	n := 1 + input.IntN(7)
 	m, e := input.IntN(10), input.IntN(min(n, 3))
-	k := known{z: input.Vector(p, n), lambda: make([]float64, m), nu: input.Vector(p, e), definite: input.IntN(4) > 0, strict: true}
+	k := knownProgram{z: input.Vector(p, n), lambda: make([]float64, m), nu: input.Vector(p, e), definite: input.IntN(4) > 0, strict: true}
 	k.G, k.A, k.P, k.H, k.B = input.Matrix(p, m, n), input.Matrix(p, e, n), make([]float64, n), make([]float64, m), make([]float64, e)
 	b := mat.NewDense(1+input.IntN(n), n, nil)
 	r, _ := b.Dims()
@@ -613,7 +606,7 @@ func drawKnown(input *hostile.Input, p hostile.Profile, scaled bool) known {
 			k.P[i] -= v * k.z[j]
 		}
 	}
-	k.cond, k.condStrict = condition(hostile.Rows(k.Q), active), condition(hostile.Rows(k.Q), strict)
+	k.cond, k.condStrict = kktConditionNumber(hostile.Rows(k.Q), active), kktConditionNumber(hostile.Rows(k.Q), strict)
 	if scaled {
 		power := func() float64 { return math.Ldexp(1, input.IntN(41)-20) }
 		objective := power()
@@ -637,9 +630,9 @@ func drawKnown(input *hostile.Input, p hostile.Profile, scaled bool) known {
 	return k
 }
 
-// condition returns the condition number of the KKT matrix of Q and the active rows c, after both
-// are scaled to norm 1.
-func condition(q, c [][]float64) float64 {
+// kktConditionNumber returns the condition number of the KKT matrix of Q and the active rows c,
+// both scaled to norm 1.
+func kktConditionNumber(q, c [][]float64) float64 {
 	n := len(q)
 	size := n + len(c)
 	k := mat.NewDense(size, size, nil)
@@ -707,15 +700,15 @@ func hostileKnown(input *hostile.Input) {
 		q.G = input.Matrix([]hostile.Profile{hostile.Scaled, hostile.Wild}[input.IntN(2)], len(k.H), len(k.P))
 		warm(&q)
 	}
-	if !solve(input, &s, &k.QP, p) {
+	if !solveAndCheck(input, &s, &k.QP, p) {
 		input.Failf("Solve: refuses a program with a solution, "+s.Status.String(), "condition %.3g, definite %v, z = %v, λ = %v, ν = %v", k.cond, k.definite, k.z, k.lambda, k.nu)
 		return
 	}
 	n, m, e := len(k.P), len(k.H), len(k.B)
 	size := 1 + hostile.MaxAbs(k.z)
 	if cond := max(k.cond, k.condStrict); cond < 1e6 {
-		// The condition number is for Q scaled to norm 1. The effect of the rounding of P on z is
-		// proportional to the ratio of their largest entries, P's to Q's.
+		// Rounding of P changes z in proportion to the largest entry of P divided by the largest
+		// entry of Q.
 		slope := 1.0
 		if norm := hostile.MaxAbs(hostile.Rows(k.Q)...); norm > 0 {
 			slope += hostile.MaxAbs(k.P) / norm
@@ -728,7 +721,7 @@ func hostileKnown(input *hostile.Input) {
 		}
 	}
 	w := [][]float64{input.Vector(hostile.Tame, n), input.Vector(hostile.Tame, m), input.Vector(hostile.Tame, e)}
-	g := qpGrad(input, n, m, e, zeros)
+	g := drawQPGrad(input, n, m, e, zeros)
 	err := s.VJP(nil, g, w[0], w[1], w[2])
 	input.Answer("VJP", err)
 	if !hostile.Finite(gradStorage(g)...) && !errors.Is(err, qpdiff.ErrNotFinite) {
@@ -745,7 +738,7 @@ func hostileKnown(input *hostile.Input) {
 	if err != nil && k.strict {
 		input.Failf("VJP: refuses a regular solution", "condition %.3g, λ = %v, Q = %v, P = %v, G = %v, H = %v: %v", k.cond, s.Lambda, hostile.Rows(k.Q), k.P, hostile.Rows(k.G), k.H, err)
 	}
-	t := qpGrad(input, n, m, e, func(k int) []float64 { return input.Vector(hostile.Tame, k) })
+	t := drawQPGrad(input, n, m, e, func(k int) []float64 { return input.Vector(hostile.Tame, k) })
 	for i := range n {
 		for j := range i {
 			t.Q.Set(i, j, t.Q.At(j, i))
@@ -760,8 +753,7 @@ func hostileKnown(input *hostile.Input) {
 		}
 		return
 	}
-	// If the rows are scaled by 2^±20, the tangents, which are not scaled, would move a row by its
-	// whole size.
+	// Rows that are scaled by 2^±20 would move by their whole size along the unscaled tangents.
 	if scaled {
 		return
 	}
@@ -779,8 +771,8 @@ func hostileKnown(input *hostile.Input) {
 	if input.IntN(4) > 0 || k.cond > 1e4 {
 		return
 	}
-	// The tangents are about as long as the shortest slack. The difference quotients take steps of at
-	// most 1e-5 along the tangents, and such steps do not change the working set.
+	// Steps of at most 1e-5 do not change the working set, because a tangent is about as long as
+	// the shortest slack.
 	var probe qpdiff.Solution
 	value := func(step float64) (float64, bool) {
 		matrix := func(m, t *mat.Dense) *mat.Dense {
@@ -811,8 +803,8 @@ func hostileKnown(input *hostile.Input) {
 	input.Slope("VJP", value, right, length)
 }
 
-// hostileProofs draws two kinds of programs: without a feasible point, and with a known feasible
-// point and an objective that falls without end.
+// hostileProofs draws infeasible programs, and programs with a feasible point and an unbounded
+// objective.
 func hostileProofs(input *hostile.Input) {
 	n, m := 1+input.IntN(6), input.IntN(6)
 	q := anyQP(input, hostile.Integer, n, m, input.IntN(2))
@@ -834,8 +826,8 @@ func hostileProofs(input *hostile.Input) {
 		q.G, q.H = wider, append(q.H, h)
 		g = hostile.Rows(q.G)
 	}
-	// −Σ c_i g_i z ≤ −Σ c_i h_i − gap contradicts the sum of the rows if gap > 0. If gap is 0, all
-	// rows of the sum are active.
+	// The row −Σ c_i g_i z ≤ −Σ c_i h_i − gap contradicts the sum of the rows if and only if gap >
+	// 0.
 	row, rhs := make([]float64, n), 0.0
 	for i, r := range g {
 		c := float64(input.IntN(3))
@@ -864,7 +856,7 @@ func hostileProofs(input *hostile.Input) {
 		}
 	}
 	var s qpdiff.Solution
-	solve(input, &s, &q, hostile.Integer)
+	solveAndCheck(input, &s, &q, hostile.Integer)
 	switch {
 	case infeasible && s.Status != qpdiff.Infeasible && s.Status != qpdiff.Nonconvex && s.Status != qpdiff.Unsolved:
 		input.Failf("Solve: an infeasible program is called "+s.Status.String(), "Q = %v, P = %v, G = %v, H = %v, A = %v, B = %v", hostile.Rows(q.Q), q.P, hostile.Rows(q.G), q.H, hostile.Rows(q.A), q.B)
@@ -889,7 +881,7 @@ func hostileBatch(input *hostile.Input) {
 		}
 		qps[i] = anyQP(input, p, n, m, 0)
 		if input.IntN(20) == 0 {
-			distort(input, &qps[i])
+			distortProgram(input, &qps[i])
 		}
 		failed = alone[i].Solve(&qps[i]) != nil || failed
 	}
@@ -933,11 +925,11 @@ func hostileBatch(input *hostile.Input) {
 	}
 }
 
-// hostileProgram differentiates the solution of a QP in two ways, as a QP and as a ConvexProgram
-// with the parameters P and H, and compares the results.
+// hostileProgram compares derivatives of a QP with derivatives of an equal ConvexProgram in P and
+// H.
 func hostileProgram(input *hostile.Input) {
 	p := input.Profile()
-	var k known
+	var k knownProgram
 	if p == hostile.Tame || p == hostile.Integer {
 		k = drawKnown(input, p, false)
 	} else {
@@ -1028,15 +1020,15 @@ func hostileProgram(input *hostile.Input) {
 	dalpha := append(slices.Clone(t.P), t.H...)
 	for i, row := range hostile.Rows(got.X) {
 		want := hostile.Dot([][]float64{row}, [][]float64{dalpha})
-		// If the rows determine z, a derivative of z is 0, but it is computed from terms of the size of
-		// dα, which cancel.
+		// A derivative of z is 0 if the rows determine z, but its cancelling terms have the size of
+		// dα.
 		if math.Abs(want-dz[i]) > 1e-13*k.cond*((1+hostile.Norm(row))*hostile.Norm(dalpha)+hostile.Norm(dz)) {
 			input.Failf("Differentiate: differs from the QP's JVP", "%v instead of %v, condition %.3g", want, dz[i], k.cond)
 		}
 	}
 }
 
-// hostileForEach calls ForEach. It also prints a Status and a block whose numbers do not exist.
+// hostileForEach calls ForEach, and prints a Status and a block with invalid numbers.
 func hostileForEach(input *hostile.Input) {
 	calls := make([]int, input.IntN(20))
 	fails := map[int]bool{}

@@ -18,10 +18,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestHostile calls every function and method that the package exports, with inputs that are likely
-// to break it; see package hostile. For any input, no call may panic or hang, every number without
-// an error must be finite, every error must be of a documented kind, and the inputs must not
-// change. The answers must agree with each other and with the definitions.
+// TestHostile checks that no exported function panics, hangs, returns invalid numbers or changes
+// its inputs, whatever the inputs are.
 func TestHostile(t *testing.T) {
 	hostile.Test(t, 4000, []hostile.Kind{
 		{Name: "qp", Weight: 30, Run: hostileQP, Floors: map[string]float64{"Solve": .15, "VJP": .2, "JVP": .2, "DirectionalDerivative": .3, "Jacobian": .3}},
@@ -44,26 +42,25 @@ func TestHostile(t *testing.T) {
 
 var learnerFloors = map[string]float64{"Load": .3, "Fit": .3, "VJP": .3, "JVP": .3, "Predict": .3, "PredictVJP": .2, "LeaveOneOut": .3, "LeaveOneOutVJP": .3}
 
-// A subject is a learner, together with the properties of the learner that the test needs.
+// A subject is a learner with the properties that the test needs.
 type subject struct {
 	make func() learn.Learner
 	// classes: the labels are ±1, and both must occur; otherwise any numbers are labels
 	classes bool
 	hyper   func(p hostile.Profile, n int) []float64
-	// objective returns the objective of a fit and the size of the objective's terms. If it is nil,
-	// the optimality is not tested.
+	// objective returns the objective of a fit and the size of its terms. If objective is nil, the
+	// test does not check optimality.
 	objective func(d learn.Data, theta, hyper []float64) (value, size float64)
 	// errorWrites: a Fit that fails with ErrIterationLimit may write θ.
 	errorWrites bool
-	// reference returns the minimum of the objective, computed by the QP solver, which shares no code
-	// with the learner. It also returns whether there is a minimum. If reference is nil, nothing is
-	// compared.
+	// reference returns the minimum of the objective from the QP solver, which shares no code with
+	// the learner, and whether a minimum exists. If reference is nil, the test compares nothing.
 	reference func(d learn.Data, hyper []float64) (value float64, ok bool)
-	// ridge is the hyperparameter of a squared ℓ₂ penalty. If ridge is nil, this hyperparameter is not
-	// known.
+	// ridge returns the hyperparameter of a squared ℓ₂ penalty. A nil function means that it is
+	// unknown.
 	ridge func(hyper []float64) float64
-	// kernel is the kernel of a kernel machine. If the hyperparameters do not have a usual size, the
-	// kernel matrix may have any condition number.
+	// kernel is the kernel of a kernel machine. For unusual hyperparameters, its matrix may have
+	// any condition number.
 	kernel kernel.Kernel
 	// inverse: the reciprocal of the first hyperparameter bounds the condition number of a fit
 	inverse bool
@@ -88,8 +85,8 @@ func drawWeights(input *hostile.Input, p hostile.Profile, d *learn.Data) {
 	}
 }
 
-// weight returns the weight of row i of d.
-func weight(d learn.Data, i int) float64 {
+// rowWeight returns the weight of row i of d.
+func rowWeight(d learn.Data, i int) float64 {
 	if d.Weights == nil {
 		return 1
 	}
@@ -99,7 +96,7 @@ func weight(d learn.Data, i int) float64 {
 // countOf returns the sum of all weights of d.
 func countOf(d learn.Data) (sum float64) {
 	for i := range d.Y {
-		sum += weight(d, i)
+		sum += rowWeight(d, i)
 	}
 	return sum
 }
@@ -108,7 +105,7 @@ func countOf(d learn.Data) (sum float64) {
 // a fit.
 func (s subject) hasNoBound(hyper []float64) bool { return s.inverse && !(hyper[0] > 1e-3) }
 
-// drawData draws a training set. A few of these sets cannot be used by any learner.
+// drawData draws a training set, and sometimes one that every learner rejects.
 func drawData(input *hostile.Input, p hostile.Profile, classes bool) learn.Data {
 	r, c := 1+input.IntN(8), 1+input.IntN(5)
 	if input.IntN(40) == 0 {
@@ -171,7 +168,7 @@ func gradBlocks(g *learn.Grad) [][]float64 {
 	return append(hostile.Rows(g.X), g.Hyper, g.Y)
 }
 
-func fill(n int, v float64) []float64 {
+func filledVector(n int, v float64) []float64 {
 	s := make([]float64, n)
 	for i := range s {
 		s[i] = v
@@ -190,21 +187,21 @@ type fit struct {
 	ok      bool
 }
 
-// exercise calls the methods of a learner in random order.
-func exercise(input *hostile.Input, s subject) {
+// exerciseLearner calls the methods of a learner in random order.
+func exerciseLearner(input *hostile.Input, s subject) {
 	l := s.make()
 	var f fit
 	for range 2 + input.IntN(8) {
 		switch input.IntN(10) {
 		case 0, 1:
 			f.profile = input.Profile()
-			load(input, s, l, &f)
+			loadLearner(input, s, l, &f)
 		case 2, 3, 4, 5:
 			if f.d.X == nil && input.IntN(20) > 0 {
 				f.profile = input.Profile()
-				load(input, s, l, &f)
+				loadLearner(input, s, l, &f)
 			}
-			refit(input, s, l, &f)
+			refitLearner(input, s, l, &f)
 		case 6, 7:
 			checkDerivatives(input, s, l, &f)
 		case 8:
@@ -220,7 +217,7 @@ func exercise(input *hostile.Input, s subject) {
 	}
 }
 
-func load(input *hostile.Input, s subject, l learn.Learner, f *fit) {
+func loadLearner(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	d := drawData(input, f.profile, s.classes)
 	if !s.even {
 		drawWeights(input, f.profile, &d)
@@ -280,7 +277,7 @@ func thetas(l learn.Learner, d learn.Data) int {
 	return n
 }
 
-func refit(input *hostile.Input, s subject, l learn.Learner, f *fit) {
+func refitLearner(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	if f.d.X == nil {
 		if input.Answer("Fit", l.Fit(make([]float64, 3), []float64{1, 1})) {
 			input.Failf("Fit: answers without data", "")
@@ -294,7 +291,7 @@ func refit(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	if input.IntN(40) == 0 {
 		f.hyper = input.Vector(hostile.Integer, input.IntN(len(f.hyper)+2))
 	}
-	theta := fill(thetas(l, f.d), 7)
+	theta := filledVector(thetas(l, f.d), 7)
 	var kept hostile.Memory
 	kept.Matrix(f.d.Dense())
 	kept.Vector(f.d.Y, f.hyper)
@@ -305,7 +302,7 @@ func refit(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	kept.Check(input, "Fit")
 	f.ok, f.theta = input.Answer("Fit", err), theta
 	if !f.ok {
-		if !hostile.SameBits(theta, fill(len(theta), 7)) && !(s.errorWrites && errors.Is(err, qpdiff.ErrIterationLimit)) {
+		if !hostile.SameBits(theta, filledVector(len(theta), 7)) && !(s.errorWrites && errors.Is(err, qpdiff.ErrIterationLimit)) {
 			input.Failf("Fit: an error writes θ", "%v with %v", theta, err)
 		}
 		if input.IntN(4) == 0 {
@@ -351,8 +348,8 @@ func (f *fit) usedData() learn.Data {
 	return d
 }
 
-// optimalTol is a tolerance relative to the size of the objective's terms. By rounding, the
-// objective at θ may exceed the objective at a point near θ by this much.
+// optimalTol bounds the amount, relative to the objective's terms, by which rounding may raise the
+// objective at θ.
 const optimalTol = 1e-13
 
 // referenceTol is the tolerance of a QP's residual.
@@ -402,7 +399,7 @@ func checkMinimum(input *hostile.Input, s subject, f *fit) {
 	}
 }
 
-// compareReset compares a new fit after Reset with the fit of a new learner, bit by bit.
+// compareReset checks that a fit after Reset has the bits of the fit of a new learner.
 func compareReset(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 	fresh := s.make()
 	if f.full != nil {
@@ -415,7 +412,7 @@ func compareReset(input *hostile.Input, s subject, l learn.Learner, f *fit) {
 		return
 	}
 	l.Reset()
-	again, new := fill(len(f.theta), 7), fill(len(f.theta), 7)
+	again, new := filledVector(len(f.theta), 7), filledVector(len(f.theta), 7)
 	err, errNew := l.Fit(again, f.hyper), fresh.Fit(new, f.hyper)
 	f.ok, f.theta = err == nil, again
 	if (err == nil) != (errNew == nil) || !hostile.SameBits(again, new) {
@@ -497,9 +494,8 @@ func checkDerivatives(input *hostile.Input, s subject, l learn.Learner, f *fit) 
 	}
 	r, c := f.d.X.Dims()
 	t := &learn.Grad{Hyper: input.Vector(tangents, len(f.hyper)), X: mat.NewDense(r, c, input.Vector(tangents, r*c)), Y: input.Vector(tangents, r)}
-	// At the end of its domain a hyperparameter may only rise, so its derivative is one-sided. A sum
-	// of one-sided derivatives need not be the derivative in the sum of their directions. The
-	// hyperparameter therefore moves alone or stays fixed.
+	// At the end of its domain, a hyperparameter moves without other inputs or stays fixed, because
+	// one-sided derivatives do not add up.
 	alone := input.IntN(2) == 0
 	for i, h := range f.hyper {
 		if h != 0 {
@@ -517,7 +513,7 @@ func checkDerivatives(input *hostile.Input, s subject, l learn.Learner, f *fit) 
 		equalTangents(f.d, t)
 	}
 	if j, ok := l.(learn.ForwardLearner); ok {
-		dtheta := fill(len(f.theta), 7)
+		dtheta := filledVector(len(f.theta), 7)
 		var kept hostile.Memory
 		kept.Vector(gradBlocks(t)...)
 		err := j.JVP(nil, dtheta, t)
@@ -526,13 +522,11 @@ func checkDerivatives(input *hostile.Input, s subject, l learn.Learner, f *fit) 
 			fmt.Printf("JVP along %v: %v, error %v\n", gradBlocks(t), dtheta, err)
 		}
 		if !input.Answer("JVP", err) {
-			if !hostile.SameBits(dtheta, fill(len(dtheta), 7)) && !errors.Is(err, qpdiff.ErrNotFinite) {
+			if !hostile.SameBits(dtheta, filledVector(len(dtheta), 7)) && !errors.Is(err, qpdiff.ErrNotFinite) {
 				input.Failf("JVP: an error writes", "%v with error %v", dtheta, err)
 			}
-			// The right-hand side of a JVP is in units of the gradient, and the right-hand side of a VJP is
-			// in units of θ. The first may therefore overflow although the second does not. If a cotangent
-			// is 0 at a coordinate, the VJP does not depend on the derivatives of this coordinate, which may
-			// overflow in the JVP.
+			// A JVP may overflow although the VJP does not, because its right-hand side is in units
+			// of the gradient. A VJP ignores derivatives at coordinates where its cotangent is 0.
 			if answered && !slices.Contains(w, 0) && equal && !g.Generalised && !s.hasNoBound(f.hyper) && tangents <= hostile.Integer && f.profile <= hostile.Integer && hostile.Norm(g.Hyper) < 1e6 && hostile.MaxAbs(f.hyper) < nearMax {
 				input.Failf("JVP: refuses where VJP answers", "hyper %v, X = %v, Y = %v, weights %v: %v", f.hyper, hostile.Rows(f.d.Dense()), f.d.Y, f.d.Weights, err)
 			}
@@ -543,7 +537,7 @@ func checkDerivatives(input *hostile.Input, s subject, l learn.Learner, f *fit) 
 			return
 		}
 		if answered && equal && !g.Generalised && cotangents <= hostile.Scaled && tangents <= hostile.Scaled && f.profile <= hostile.Integer {
-			adjoint(input, s, f, g, t, w, dtheta)
+			checkAdjoint(input, s, f, g, t, w, dtheta)
 		}
 	}
 	if answered && !g.Generalised && f.full == nil && f.profile <= hostile.Integer && cotangents == hostile.Tame && input.IntN(2) == 0 {
@@ -553,8 +547,8 @@ func checkDerivatives(input *hostile.Input, s subject, l learn.Learner, f *fit) 
 	}
 }
 
-// equalTangents gives equal rows equal tangents. Rows that are opposite and have opposite labels
-// have equal margins; equalTangents gives them opposite tangents.
+// equalTangents gives equal rows equal tangents, and opposite rows with opposite labels opposite
+// tangents.
 func equalTangents(d learn.Data, t *learn.Grad) {
 	r, _ := d.X.Dims()
 	for i := range r {
@@ -572,17 +566,15 @@ func equalTangents(d learn.Data, t *learn.Grad) {
 	}
 }
 
-// nearMax bounds hyperparameters. Above nearMax, the product of a hyperparameter with data and
-// tangents may overflow.
+// nearMax bounds hyperparameters, because products of larger ones with data and tangents may
+// overflow.
 const nearMax = 1e300
 
-// adjointTol bounds the rounding error of the adjoint identity wᵀ(Jt) = (Jᵀw)ᵀt, relative to the
-// lengths of the vectors. The condition number of the system is not known here; the tolerance
-// allows 1e6. If a Jacobian is so large that the problem must be ill-conditioned, adjoint compares
-// nothing.
+// adjointTol bounds the relative rounding error of wᵀ(Jt) = (Jᵀw)ᵀt for condition numbers up to
+// 1e6.
 const adjointTol = 1e-9
 
-func adjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dtheta []float64) {
+func checkAdjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dtheta []float64) {
 	for _, h := range f.hyper {
 		if h > 0 && h < hostile.Subnormal { // so is θ, which then has few bits
 			return
@@ -597,14 +589,14 @@ func adjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dthet
 		return
 	}
 	left, right := hostile.Dot([][]float64{w}, [][]float64{dtheta}), hostile.Dot(gb, tb)
-	// A derivative in a hyperparameter is H⁻¹ times terms of the size of θ or of a row. If these terms
-	// cancel, their rounding errors remain, divided by the ridge penalty.
+	// If the terms of a derivative in a hyperparameter cancel, their rounding errors remain,
+	// divided by the ridge penalty.
 	lost := 0.0
 	if s.ridge != nil && s.ridge(f.hyper) > 0 {
 		lost = 0x1p-52 * hostile.Norm(w) * hostile.Norm(t.Hyper) * (hostile.Norm(f.theta) + hostile.Norm(hostile.Rows(f.d.Dense())...)) / s.ridge(f.hyper)
 	}
-	// A derivative of a decision value is a sum of products. The factors are values of the kernel and
-	// dual variables (at most C), or derivatives of these. Each product has a few rounding errors.
+	// A derivative of a decision value is a sum of products of kernel values and dual variables,
+	// each with a few rounding errors.
 	if s.kernel != nil {
 		for i := range f.d.Y {
 			x := f.d.Dense().RawRowView(i)
@@ -625,8 +617,7 @@ func adjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, dthet
 	}
 }
 
-// compareQuotients compares a derivative of a function of the fit with difference quotients. The
-// direction of the derivative is random.
+// compareQuotients compares a derivative in a random direction with difference quotients.
 func compareQuotients(input *hostile.Input, s subject, f *fit, g *learn.Grad, value func(l learn.Learner, theta []float64) (float64, bool)) {
 	if !isModerate(f.hyper) {
 		return
@@ -739,7 +730,7 @@ func comparePredictions(input *hostile.Input, s subject, l learn.Learner, f *fit
 	r, _ := f.d.X.Dims()
 	t := &learn.Grad{Hyper: input.Vector(hostile.Tame, len(f.hyper)), X: input.Matrix(hostile.Tame, r, cols), Y: input.Vector(hostile.Tame, r)}
 	equalTangents(f.d, t)
-	df := fill(n, 7)
+	df := filledVector(n, 7)
 	kept.Vector(gradBlocks(t)...)
 	errJVP := k.PredictJVP(nil, df, x, nil, t)
 	kept.Check(input, "PredictJVP")
@@ -755,13 +746,13 @@ func comparePredictions(input *hostile.Input, s subject, l learn.Learner, f *fit
 	if !hostile.Finite(df) {
 		input.Failf("PredictJVP: not finite", "%v along %v at %v", df, gradBlocks(t), f.hyper)
 	} else if p <= hostile.Integer && f.profile <= hostile.Integer && !g.Generalised {
-		adjoint(input, s, f, g, t, w, df)
+		checkAdjoint(input, s, f, g, t, w, df)
 	}
 }
 
 func hostileElasticNet(input *hostile.Input) {
 	per, generalised := input.IntN(3) == 0, input.IntN(4) == 0
-	exercise(input, subject{
+	exerciseLearner(input, subject{
 		make: func() learn.Learner {
 			if per {
 				return &perFeatureNet{ElasticNet: linear.ElasticNet{Generalised: generalised}}
@@ -782,7 +773,7 @@ func hostileElasticNet(input *hostile.Input) {
 		objective: func(d learn.Data, theta, hyper []float64) (value, size float64) {
 			n := countOf(d)
 			for i, y := range d.Y {
-				if weight(d, i) == 0 {
+				if rowWeight(d, i) == 0 {
 					continue
 				}
 				r, s := -y, math.Abs(y)
@@ -790,8 +781,8 @@ func hostileElasticNet(input *hostile.Input) {
 					r += v * theta[j]
 					s += math.Abs(v * theta[j])
 				}
-				value += weight(d, i) / n * r * r / 2
-				size += weight(d, i) / n * s * s / 2
+				value += rowWeight(d, i) / n * r * r / 2
+				size += rowWeight(d, i) / n * s * s / 2
 			}
 			for j, v := range theta {
 				l1, l2 := hyper[0], hyper[1]
@@ -820,13 +811,13 @@ func hostileElasticNet(input *hostile.Input) {
 				q.G.Set(j, j, -1)
 				q.P[j] = l1
 				for i, y := range d.Y {
-					q.P[j] -= sa * d.X.At(i, a) * y * weight(d, i) / n
+					q.P[j] -= sa * d.X.At(i, a) * y * rowWeight(d, i) / n
 				}
 				for k := range j + 1 {
 					b, sb := sign(k)
 					s := 0.0
 					for i := range r {
-						s += d.X.At(i, a) * d.X.At(i, b) * weight(d, i) / n
+						s += d.X.At(i, a) * d.X.At(i, b) * rowWeight(d, i) / n
 					}
 					if a == b {
 						s += l2
@@ -836,7 +827,7 @@ func hostileElasticNet(input *hostile.Input) {
 				}
 			}
 			for i, y := range d.Y {
-				constant += y * y * weight(d, i) / (2 * n)
+				constant += y * y * rowWeight(d, i) / (2 * n)
 			}
 			var s qpdiff.Solution
 			err := s.Solve(&q)
@@ -860,7 +851,7 @@ func hostileHuber(input *hostile.Input) {
 		}
 		return
 	}
-	exercise(input, subject{
+	exerciseLearner(input, subject{
 		make: func() learn.Learner { return &linear.Huber{Intercept: intercept, Generalised: generalised} },
 		hyper: func(p hostile.Profile, n int) []float64 {
 			return []float64{drawPenalty(input, p), drawPenalty(input, p)}
@@ -876,8 +867,8 @@ func hostileHuber(input *hostile.Input) {
 			total := countOf(d)
 			for i := range d.Y {
 				r, s := residual(d, theta, i)
-				value += weight(d, i) * loss(math.Abs(r)) / total
-				size += weight(d, i) * loss(s) / total
+				value += rowWeight(d, i) * loss(math.Abs(r)) / total
+				size += rowWeight(d, i) * loss(s) / total
 			}
 			for _, v := range theta[:d.Dense().RawMatrix().Cols] {
 				value += hyper[0] * v * v / 2
@@ -885,9 +876,8 @@ func hostileHuber(input *hostile.Input) {
 			}
 			return
 		},
-		// The program has the variable θ. It also splits each residual into three parts: a, whose
-		// square is in the objective, and u and v, which are the parts above and below a. So a = y
-		// − Xθ − u + v.
+		// Besides θ, the variables are three parts of each residual with a = y − Xθ − u + v. The
+		// square of a is in the objective, and u and v are linear excesses.
 		reference: func(d learn.Data, hyper []float64) (float64, bool) {
 			r, c := d.X.Dims()
 			k := c
@@ -901,7 +891,7 @@ func hostileHuber(input *hostile.Input) {
 				q.Q.Set(j, j, hyper[0])
 			}
 			for i := range r {
-				share := weight(d, i) / total
+				share := rowWeight(d, i) / total
 				q.Q.Set(k+i, k+i, share)
 				for j := range k {
 					v := 1.0
@@ -926,11 +916,10 @@ func hostileHuber(input *hostile.Input) {
 	})
 }
 
-// linearValue returns the objective of a linear model: the weighted sum of the losses of the rows'
-// margins, plus the penalties. It also returns the size of the objective's terms.
+// linearValue returns the objective of a linear model and the size of its terms.
 func linearValue(d learn.Data, theta []float64, loss func(margin float64) float64, penalty func(v float64) float64) (value, size float64) {
 	for i, y := range d.Y {
-		w := weight(d, i)
+		w := rowWeight(d, i)
 		if w == 0 {
 			continue
 		}
@@ -951,7 +940,7 @@ func linearValue(d learn.Data, theta []float64, loss func(margin float64) float6
 
 func hostileSVM(input *hostile.Input) {
 	generalised := input.IntN(4) == 0
-	exercise(input, subject{
+	exerciseLearner(input, subject{
 		make:    func() learn.Learner { return &margin.SVM{Generalised: generalised} },
 		classes: true,
 		ridge:   func(hyper []float64) float64 { return hyper[len(hyper)-1] },
@@ -977,7 +966,7 @@ func hostileSVM(input *hostile.Input) {
 				q.G.Set(2*j+1, c+j, -1)
 			}
 			for i, y := range d.Y {
-				q.P[2*c+i] = weight(d, i) / countOf(d)
+				q.P[2*c+i] = rowWeight(d, i) / countOf(d)
 				for j, v := range d.Dense().RawRowView(i) {
 					q.G.Set(2*c+2*i, j, -y*v)
 				}
@@ -995,7 +984,7 @@ func hostileSVM(input *hostile.Input) {
 
 func hostileLearnedLoss(input *hostile.Input) {
 	generalised := input.IntN(4) == 0
-	exercise(input, subject{
+	exerciseLearner(input, subject{
 		make:    func() learn.Learner { return &margin.LearnedLoss{Generalised: generalised} },
 		classes: true,
 		ridge:   func(hyper []float64) float64 { return hyper[len(hyper)-1] },
@@ -1030,7 +1019,7 @@ func hostileLogistic(input *hostile.Input) {
 	}
 	classes := input.IntN(4) > 0
 	var l *linear.Logistic
-	exercise(input, subject{
+	exerciseLearner(input, subject{
 		make: func() learn.Learner {
 			l = &linear.Logistic{Intercept: intercept, MaxIter: limit}
 			return l
@@ -1091,7 +1080,7 @@ func hostileLogistic(input *hostile.Input) {
 
 func hostileSparseLogistic(input *hostile.Input) {
 	intercept, generalised, classes := input.IntN(2) == 0, input.IntN(4) == 0, input.IntN(4) > 0
-	exercise(input, subject{
+	exerciseLearner(input, subject{
 		make: func() learn.Learner {
 			return &linear.SparseLogistic{Intercept: intercept, Generalised: generalised}
 		},
@@ -1112,8 +1101,8 @@ func hostileSparseLogistic(input *hostile.Input) {
 					m += v
 					s += math.Abs(v)
 				}
-				value += (max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m)))) * weight(d, i) / total
-				size += (max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m))) + s) * weight(d, i) / total
+				value += (max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m)))) * rowWeight(d, i) / total
+				size += (max(-m, 0) + math.Log1p(math.Exp(-math.Abs(m))) + s) * rowWeight(d, i) / total
 			}
 			for _, v := range theta[:n] {
 				penalty := hyper[0]*math.Abs(v) + hyper[1]*v*v/2
@@ -1126,7 +1115,7 @@ func hostileSparseLogistic(input *hostile.Input) {
 	})
 }
 
-// drawKernel draws a kernel, sometimes nil. It also returns the kernel for which nil stands.
+// drawKernel draws a kernel, which may be nil, and returns the kernel for which nil stands.
 func drawKernel(input *hostile.Input) (drawn, meant kernel.Kernel) {
 	switch input.IntN(4) {
 	case 0:
@@ -1160,7 +1149,7 @@ func hostileKernelSVM(input *hostile.Input) {
 		},
 		generalised: l.Generalised,
 	}
-	exercise(input, s)
+	exerciseLearner(input, s)
 	if l.Generalised || input.IntN(4) > 0 {
 		return
 	}
@@ -1170,9 +1159,8 @@ func hostileKernelSVM(input *hostile.Input) {
 	}
 }
 
-// comparePredictionQuotients compares the derivatives of a kernel machine's predictions with
-// difference quotients. The data are normal numbers or integers. It returns the machine and its
-// fit, or nil if there is no fit.
+// comparePredictionQuotients compares derivatives of a kernel machine's predictions with difference
+// quotients. It returns the machine and its fit, or nil without a fit.
 func comparePredictionQuotients(input *hostile.Input, s subject) (learn.Predictor, *fit) {
 	p := []hostile.Profile{hostile.Tame, hostile.Integer}[input.IntN(2)]
 	d := drawData(input, p, s.classes)
@@ -1216,22 +1204,21 @@ func hostileKernelRidge(input *hostile.Input) {
 			return h
 		},
 	}
-	exercise(input, s)
+	exerciseLearner(input, s)
 	if input.IntN(4) == 0 {
 		comparePredictionQuotients(input, s)
 	}
 	p := input.Profile()
 	if d := drawData(input, p, false); input.IntN(2) == 0 && s.make().Load(d) == nil {
-		leaveOneOut(input, p, s, d)
+		checkLeaveOneOut(input, p, s, d)
 	}
 }
 
-// leaveOneOut calls LeaveOneOut and LeaveOneOutVJP. It compares the predictions with the
-// predictions of separate fits, one fit for each row.
-func leaveOneOut(input *hostile.Input, p hostile.Profile, s subject, d learn.Data) {
+// checkLeaveOneOut compares the predictions of LeaveOneOut with separate fits for each row.
+func checkLeaveOneOut(input *hostile.Input, p hostile.Profile, s subject, d learn.Data) {
 	l := s.make().(learn.LeaveOneOutLearner)
 	hyper := s.hyper(p, d.Dense().RawMatrix().Cols)
-	dst := fill(len(d.Y), 7)
+	dst := filledVector(len(d.Y), 7)
 	var kept hostile.Memory
 	kept.Matrix(d.Dense())
 	kept.Vector(d.Y, hyper)
@@ -1241,7 +1228,7 @@ func leaveOneOut(input *hostile.Input, p hostile.Profile, s subject, d learn.Dat
 		fmt.Printf("LeaveOneOut of X = %v, Y = %v (%v) at %v: %v, error %v\n", hostile.Rows(d.Dense()), d.Y, p, hyper, dst, err)
 	}
 	if !input.Answer("LeaveOneOut", err) {
-		if !hostile.SameBits(dst, fill(len(dst), 7)) {
+		if !hostile.SameBits(dst, filledVector(len(dst), 7)) {
 			input.Failf("LeaveOneOut: an error writes", "%v with %v", dst, err)
 		}
 		return
@@ -1270,7 +1257,7 @@ func leaveOneOut(input *hostile.Input, p hostile.Profile, s subject, d learn.Dat
 		if errors.Join(m.Load(learn.Data{X: d.X, Y: d.Y, Rows: rest}), m.Fit(make([]float64, thetas(m, d)), hyper), m.Predict(nil, one, d.Dense().Slice(out, out+1, 0, n).(*mat.Dense))) != nil {
 			continue
 		}
-		// A prediction is a sum of coefficients, of size up to y/λ, times values of the kernel.
+		// A prediction is a sum of kernel values times coefficients of size up to y/λ.
 		size := 1 + hostile.MaxAbs(d.Y)
 		for i := range d.Y {
 			x := d.Dense().RawRowView(i)
@@ -1283,8 +1270,8 @@ func leaveOneOut(input *hostile.Input, p hostile.Profile, s subject, d learn.Dat
 	}
 }
 
-// compareWithDual compares the decision values at the training rows with the values from the dual
-// program, which the QP solver solves. Without an intercept the decision values are unique.
+// compareWithDual compares decision values with the dual program's. Without an intercept they are
+// unique.
 func compareWithDual(input *hostile.Input, m learn.Predictor, kernel kernel.Kernel, d learn.Data, hyper []float64) {
 	n := len(d.Y)
 	q := qpdiff.QP{Q: mat.NewDense(n, n, nil), P: make([]float64, n), G: mat.NewDense(2*n, n, nil), H: make([]float64, 2*n)}
@@ -1292,7 +1279,7 @@ func compareWithDual(input *hostile.Input, m learn.Predictor, kernel kernel.Kern
 	for i, y := range d.Y {
 		q.P[i] = -y
 		q.G.Set(2*i, i, y)
-		q.H[2*i] = hyper[0] * weight(d, i)
+		q.H[2*i] = hyper[0] * rowWeight(d, i)
 		q.G.Set(2*i+1, i, -y)
 		for k := range n {
 			v := kernel.Eval(hyper[1:], d.Dense().RawRowView(i), d.Dense().RawRowView(k))
@@ -1315,8 +1302,8 @@ func compareWithDual(input *hostile.Input, m learn.Predictor, kernel kernel.Kern
 	}
 }
 
-// quartic is the objective ½·mean (xᵀθ − y)² + a/2·‖θ‖² + b/4·Σθ⁴ with the hyperparameters a and b.
-func quartic() smooth.Objective {
+// quarticObjective returns ½·mean (xᵀθ − y)² + a/2·‖θ‖² + b/4·Σθ⁴ with the hyperparameters a and b.
+func quarticObjective() smooth.Objective {
 	return smooth.Objective{NumHyper: 2,
 		Gradient: func(g, theta []float64, d learn.Data, hyper []float64) {
 			for j, v := range theta {
@@ -1382,8 +1369,8 @@ func hostileCustom(input *hostile.Input) {
 	if input.IntN(10) == 0 {
 		limit = input.IntN(3)
 	}
-	exercise(input, subject{
-		make: func() learn.Learner { return &smooth.Learner{Objective: quartic(), MaxIter: limit} },
+	exerciseLearner(input, subject{
+		make: func() learn.Learner { return &smooth.Learner{Objective: quarticObjective(), MaxIter: limit} },
 		hyper: func(p hostile.Profile, n int) []float64 {
 			return []float64{drawPenalty(input, p), drawPenalty(input, p)}
 		},

@@ -8,8 +8,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The program finds the point of the line z₀ + z₁ = 1 with z₁ ≥ 0 that is nearest to (2, 0), and
-// the derivative of z₀ with respect to the right-hand sides.
+// The example projects (2, 0) onto z₀ + z₁ = 1 with z₁ ≥ 0, and differentiates z₀ in the right-hand
+// sides.
 func Example() {
 	q := qpdiff.QP{
 		Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{-2, 0},

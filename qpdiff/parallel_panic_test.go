@@ -14,8 +14,8 @@ import (
 // panickingItem panics with an error that wraps io.EOF.
 func panickingItem(i int) { panic(fmt.Errorf("item %d: %w", i, io.EOF)) }
 
-// A panic in any goroutine becomes a panic in the caller's goroutine, after all items have ended.
-// The value of this panic does not depend on the number of goroutines, and names the source line.
+// ForEach panics in the caller's goroutine, after all items have ended, if an item panics in any
+// goroutine.
 func TestForEachPanicsInTheCallersGoroutine(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for _, workers := range []int{1, 2, 4} {
@@ -32,7 +32,7 @@ func TestForEachPanicsInTheCallersGoroutine(t *testing.T) {
 					return errors.New("an error of a lower item does not hide a panic")
 				})
 			}
-			value := recovered(func() { _ = ForEach(workers, 12, within) })
+			value := recoveredPanic(func() { _ = ForEach(workers, 12, within) })
 			if n := running.Load(); n != 0 {
 				t.Fatalf("%d workers: %d items run after the panic", workers, n)
 			}
@@ -40,7 +40,7 @@ func TestForEachPanicsInTheCallersGoroutine(t *testing.T) {
 			if !ok || !errors.Is(err, io.EOF) || !strings.HasPrefix(err.Error(), fmt.Sprintf("item %d: EOF\n", first)) || strings.Count(err.Error(), "panickingItem") != 1 {
 				t.Fatalf("%d workers: panic %v, want of item %d, with its stack", workers, value, first)
 			}
-			if value := recovered(func() { _ = ForEach(workers, 2, func(int) error { panic("no error") }) }); !strings.HasPrefix(fmt.Sprint(value), "no error\n") || errors.Unwrap(value.(error)) != nil {
+			if value := recoveredPanic(func() { _ = ForEach(workers, 2, func(int) error { panic("no error") }) }); !strings.HasPrefix(fmt.Sprint(value), "no error\n") || errors.Unwrap(value.(error)) != nil {
 				t.Fatalf("%d workers: panic %v", workers, value)
 			}
 			noFailure(t, ForEach(workers, 12, func(int) error { return nil }))
@@ -48,7 +48,7 @@ func TestForEachPanicsInTheCallersGoroutine(t *testing.T) {
 	}
 }
 
-func recovered(f func()) (value any) {
+func recoveredPanic(f func()) (value any) {
 	defer func() { value = recover() }()
 	f()
 	return nil

@@ -37,8 +37,7 @@ func TestForEachCallsEveryItemOnceAndReportsTheLowestFailure(t *testing.T) {
 	}
 }
 
-// A goroutine without work takes part in the next call of ForEach, whichever goroutine makes this
-// call. If there is no such call, the goroutine soon ends.
+// An idle goroutine of ForEach serves the next call of ForEach, and ends soon if there is no call.
 func TestHelpersServeTheNextCallAndEnd(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	const calls = 1000
@@ -56,7 +55,7 @@ func TestHelpersServeTheNextCallAndEnd(t *testing.T) {
 	}
 }
 
-// Calls of ForEach within other calls, and calls at the same time, wait only for their own items.
+// Nested and simultaneous calls of ForEach wait only for their own items.
 func TestForEachWithinForEach(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	for range 50 {
@@ -78,8 +77,7 @@ func TestForEachWithinForEach(t *testing.T) {
 	}
 }
 
-// In a synctest bubble, time does not pass while a goroutine runs. A goroutine of one bubble may
-// serve another bubble.
+// ForEach works in a synctest bubble, even if a goroutine of another bubble serves the call.
 func TestForEachInABubble(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
 	items := func() error { return ForEach(4, 8, func(int) error { return nil }) }

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// affineRow returns the function aᵀx − b. If param ≥ 0, b is α[param]; otherwise b is fixed.
+// affineRow returns the function aᵀx − b, with b = α[param] if param ≥ 0 and a fixed b otherwise.
 func affineRow(a []float64, b float64, param int) ParamFunc {
 	return func(d *Partials, x, alpha []float64) float64 {
 		copy(d.X, a)
@@ -26,8 +26,8 @@ func affineRow(a []float64, b float64, param int) ParamFunc {
 	}
 }
 
-// qpProgram returns the QP q as a ConvexProgram. Its parameters are α = (p, h, b, the upper
-// triangle of Q).
+// qpProgram returns the QP q as a ConvexProgram with the parameters p, h, b and the upper triangle
+// of Q.
 func qpProgram(q *QP) (*ConvexProgram, []float64) {
 	n, m, k := len(q.P), len(q.H), len(q.B)
 	alpha := append(append(append([]float64(nil), q.P...), q.H...), q.B...)
@@ -113,7 +113,7 @@ func TestProgramOfQP(t *testing.T) {
 	}
 }
 
-// This program is not a QP: minimise x₁ + x₂ subject to x₁² + x₂² ≤ α. Its solution is x =
+// discProgram minimises x₁ + x₂ subject to x₁² + x₂² ≤ α, which is no QP. Its solution is x =
 // −√(α/2)·(1, 1), λ = 1/√(2α).
 func discProgram() *ConvexProgram {
 	return &ConvexProgram{
@@ -167,13 +167,13 @@ func TestProgramRefuses(t *testing.T) {
 			t.Errorf("α = %v: %v, %v", c.alpha, s, err)
 		}
 	}
-	// The program has the same equality twice. x has a derivative in α[0], which is in the objective,
-	// but none in α[1], which is in one of the two rows. ν is not unique.
+	// If an equality is repeated, x has no derivative in the right-hand side of one copy, and ν is
+	// not unique.
 	kink.Inequalities = nil
 	kink.Equalities = []ParamFunc{affineRow([]float64{1}, 0, 1), affineRow([]float64{1}, 0, -1)}
 	s, err := kink.Differentiate([]float64{0}, nil, []float64{0.5, 0.5}, []float64{1, 0})
 	names := map[string]bool{}
-	for input := range refused(t, err) {
+	for input := range refusedInputs(t, err) {
 		names[input] = true
 	}
 	if !cmp.Equal(names, map[string]bool{"alpha": true, "alpha[1]": true}) || s.Nu != nil || math.Abs(s.X.At(0, 0)) > 1e-15 {
@@ -231,7 +231,7 @@ func TestProgramComplementarity(t *testing.T) {
 		if weak == 1 {
 			margin = 0
 		}
-		c := construct(rng, weak, margin)
+		c := constructProgram(rng, weak, margin)
 		q := c.qp
 		if i%4 >= 2 {
 			q = c.inOtherUnits(rng)
@@ -249,23 +249,23 @@ func TestProgramComplementarity(t *testing.T) {
 	}
 }
 
-// If a row does not count as active, its multiplier is part of the error of the point. Within this
-// error the slack of the row may be 0.
+// A slack may be 0 within the error of the point, to which the multiplier of an inactive row
+// contributes.
 func TestProgramMultiplierBesideSlack(t *testing.T) {
 	q := QP{Q: mat.NewDense(3, 3, []float64{1, 0, 0, 0, 5, -4, 0, -4, 5}), P: []float64{0, 3, 0},
 		G: mat.NewDense(4, 3, []float64{0, -3, 0, -2, 0, -2, -3, 3, -3, 2, -1, 0}), H: []float64{0, 3, 2, 0}}
 	p, alpha := qpProgram(&q)
 	for _, off := range []float64{6e-33, 6e-20} {
 		var nd *NotDifferentiableError
-		// The multipliers −off and off/2 balance each other in the gradient, although both should be 0.
+		// The multipliers −off and off/2 balance each other in the gradient, although both should
+		// be 0.
 		if _, err := p.Differentiate([]float64{-off, 0, -3.3e-16}, []float64{1, 0, 0, off / 2}, nil, alpha); !errors.As(err, &nd) || !cmp.Equal(nd.Weak.Rows, []int{3}) {
 			t.Errorf("off by %g: %v", off, err)
 		}
 	}
 }
 
-// Whether a slack is zero depends on the accuracy of the point, that is on its residual and on
-// rounding. It does not depend on Tol.
+// A slack is zero according to the residual of the point and rounding, whatever Tol is.
 func TestProgramTolerance(t *testing.T) {
 	bound := &ConvexProgram{
 		Objective: func(d *Partials, x, alpha []float64) float64 {

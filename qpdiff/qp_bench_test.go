@@ -7,16 +7,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A qpCase makes the problems of one benchmark. It makes count problems with n variables, m
-// inequalities and q equalities.
+// A qpCase draws count problems with n variables, m inequalities and q equalities.
 type qpCase struct {
 	name           string
 	count, n, m, q int
 }
 
 // qpCases have the sizes at which differentiable QP layers are compared. Case a is the elastic net
-// of the paper's first experiment, for 128 splits of 30 examples with 10 features, as a QP in 20
-// nonnegative variables. The other cases are random problems in which all rows are general.
+// of the paper's first experiment.
 var qpCases = []qpCase{
 	{"a_128x(20,20,0)", 128, 20, 20, 0},
 	{"b_128x(10,10,5)", 128, 10, 10, 5},
@@ -47,8 +45,8 @@ func (c qpCase) problems() []QP {
 	return qps
 }
 
-// regression draws a linear model with standardised features. The labels are divided by 100, which
-// is about their size.
+// regression draws a linear model with standardised features. Labels are divided by 100, which is
+// about their size.
 func regression(rng *rand.Rand, rows, n, informative int, noise float64) (*mat.Dense, []float64) {
 	x := mat.NewDense(rows, n, gaussians(rng, rows*n))
 	coef := make([]float64, n)
@@ -65,8 +63,8 @@ func regression(rng *rand.Rand, rows, n, informative int, noise float64) (*mat.D
 	return x, y
 }
 
-// elasticNetQP returns the problem min 1/(2N)‖Xθ − y‖² + λ1‖θ‖₁ + λ2/2 ‖θ‖² as the paper's QP
-// (Example 3.2). Its variables are v = (θ₊, θ₋) ≥ 0 with θ = θ₊ − θ₋.
+// elasticNetQP returns min 1/(2N)‖Xθ − y‖² + λ1‖θ‖₁ + λ2/2 ‖θ‖² as the paper's QP (Example 3.2) in
+// v = (θ₊, θ₋) ≥ 0 with θ = θ₊ − θ₋.
 func elasticNetQP(x *mat.Dense, y []float64, lambda1, lambda2 float64) QP {
 	rows, n := x.Dims()
 	q := mat.NewDense(2*n, 2*n, nil)
@@ -107,8 +105,8 @@ func gaussians(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// randomQP draws a feasible problem. Q = LLᵀ/n + 0.01 I, h = Gx + s with s ~ U(0,1), and b = Ax.
-// All other numbers are standard normal.
+// randomQP draws a feasible problem from normal numbers: Q = LLᵀ/n + 0.01 I, h = Gx + s with s ~
+// U(0,1), and b = Ax.
 func randomQP(rng *rand.Rand, n, m, q int) QP {
 	l := mat.NewDense(n, n, gaussians(rng, n*n))
 	quad := mat.NewDense(n, n, nil)
@@ -138,8 +136,8 @@ func randomQP(rng *rand.Rand, n, m, q int) QP {
 	return qp
 }
 
-// solved returns a solution of each problem, its storage allocated.
-func solved(b *testing.B, qps []QP) []Solution {
+// solveAll returns a solution of each problem, its storage allocated.
+func solveAll(b *testing.B, qps []QP) []Solution {
 	sols := make([]Solution, len(qps))
 	if err := SolveBatch(sols, qps); err != nil {
 		b.Fatal(err)
@@ -157,7 +155,7 @@ func BenchmarkQPSolve(b *testing.B) {
 	for _, c := range qpCases {
 		b.Run(c.name, func(b *testing.B) {
 			qps := c.problems()
-			sols := solved(b, qps)
+			sols := solveAll(b, qps)
 			b.ReportAllocs()
 			for b.Loop() {
 				for i := range qps {
@@ -187,7 +185,7 @@ func BenchmarkQPWarm(b *testing.B) {
 				q.P = p
 				turns[1][i] = q
 			}
-			sols := solved(b, qps)
+			sols := solveAll(b, qps)
 			turn := 0
 			b.ReportAllocs()
 			for b.Loop() {
@@ -203,12 +201,12 @@ func BenchmarkQPWarm(b *testing.B) {
 	}
 }
 
-// BenchmarkQPBatch solves case c from scratch with SolveBatch. To measure the gain of a second
-// core, compare a run with -cpu 1 and a run with -cpu 2. (With -cpu 1,2 both runs have two cores.)
+// BenchmarkQPBatch solves case c with SolveBatch from cold starts. The gain of a second core needs
+// reachMargin runs with -cpu 1 and -cpu 2, because a run with -cpu 1,2 always has two cores.
 func BenchmarkQPBatch(b *testing.B) {
 	c := qpCases[2]
 	qps := c.problems()
-	sols := solved(b, qps)
+	sols := solveAll(b, qps)
 	for b.Loop() {
 		for i := range sols {
 			sols[i].Reset()
@@ -220,14 +218,14 @@ func BenchmarkQPBatch(b *testing.B) {
 	perProblem(b, len(qps))
 }
 
-// BenchmarkQPBackward differentiates the solutions with respect to all data, on one thread. Its
-// time does not include the solves.
+// BenchmarkQPBackward differentiates solutions in all data on one thread, without the time of the
+// solves.
 func BenchmarkQPBackward(b *testing.B) {
 	for _, c := range qpCases {
 		b.Run(c.name, func(b *testing.B) {
 			qps := c.problems()
 			rng := rand.New(rand.NewPCG(4, 4))
-			sols, grads, dz := solved(b, qps), make([]*QPGrad, len(qps)), make([][]float64, len(qps))
+			sols, grads, dz := solveAll(b, qps), make([]*QPGrad, len(qps)), make([][]float64, len(qps))
 			for i := range qps {
 				grads[i], dz[i] = newQPGrad(&qps[i]), gaussians(rng, c.n)
 			}

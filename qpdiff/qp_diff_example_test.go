@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A QP can be a layer. The input of this layer is p. Its output is the projection of −p onto the
-// unit box. The example computes the gradient of a loss of the output with respect to the input.
+// As a layer, this QP projects −p onto the unit box. The example computes the gradient of a loss in
+// p.
 func ExampleSolution_VJP() {
 	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	input := []float64{-3, -0.5}
@@ -20,7 +20,7 @@ func ExampleSolution_VJP() {
 	if err := s.Solve(&layer); err != nil {
 		panic(err)
 	}
-	// The loss is ½‖z − target‖², so that its gradient with respect to z is z − target.
+	// The gradient of the loss ½‖z − target‖² in z is z − target.
 	target := []float64{0, 2}
 	dz := []float64{s.Z[0] - target[0], s.Z[1] - target[1]}
 	g := qpdiff.QPGrad{P: make([]float64, 2), H: make([]float64, 2)}
@@ -36,8 +36,7 @@ func ExampleSolution_VJP() {
 	// gradient with respect to the bounds [1 0]
 }
 
-// The example computes the sensitivity of a portfolio to its constraints. The multipliers are the
-// prices of the constraints. The derivatives describe how weights and prices change.
+// The example computes how the weights of a portfolio and the prices of its constraints change.
 func ExampleSolution_JVP() {
 	qp := qpdiff.QP{
 		Q: mat.NewDense(3, 3, []float64{4, 1, 0, 1, 2, 0, 0, 0, 9}),
@@ -52,8 +51,7 @@ func ExampleSolution_JVP() {
 		panic(err)
 	}
 	fmt.Printf("weights %.3f, price of the limit %.3f\n", s.Z, s.Lambda[0])
-	// If the limit rises, the objective falls, and the price is the rate of this fall. The derivative
-	// of the price is the rate at which the price changes.
+	// The price is the rate at which the objective falls if the limit rises.
 	dz, dlambda := make([]float64, 3), make([]float64, 1)
 	if err := s.JVP(nil, dz, dlambda, nil, &qpdiff.QPGrad{H: []float64{1}}); err != nil {
 		panic(err)
@@ -71,8 +69,8 @@ func ExampleSolution_JVP() {
 	// the objective fell at the rate 0.345, the price predicts 0.345
 }
 
-// At a kink of the solution no derivative exists. The error names the row. On request, there are
-// one-sided derivatives and an element of the generalised Jacobian.
+// At a kink, VJP returns an error that names the row. One-sided derivatives exist, and so does an
+// element of the generalised Jacobian.
 func ExampleSolution_DirectionalDerivative() {
 	one := mat.NewDense(1, 1, []float64{1})
 	qp := qpdiff.QP{Q: one, P: []float64{0}, G: one, H: []float64{0}} // min(-p, 0) at p = 0
@@ -100,8 +98,8 @@ func ExampleSolution_DirectionalDerivative() {
 	// <nil> [-1]
 }
 
-// The elastic net of the paper is a QP in the positive and negative parts of θ. The example
-// computes the derivative of θ with respect to λ1.
+// The example solves the paper's elastic net as a QP in the positive and negative parts of θ, and
+// differentiates θ in λ1.
 func ExampleQP_elasticNet() {
 	// XᵀX/N = I and c = Xᵀy/N = (3, -2), so that θ_j is (|c_j| − λ1)/(1 + λ2) with the sign of c_j.
 	lambda1, lambda2 := 1.0, 1.0
@@ -154,7 +152,7 @@ func ExampleSolution_Jacobian() {
 	// ⎣0  0⎦ <nil>
 }
 
-// Two problems share the matrix Q. VJPBatch adds up the cotangents of Q from both problems.
+// VJPBatch adds up the cotangents of a matrix Q that two problems share.
 func ExampleVJPBatch() {
 	q := mat.NewDense(1, 1, []float64{2})
 	qps := []qpdiff.QP{{Q: q, P: []float64{-2}}, {Q: q, P: []float64{-4}}}
@@ -172,7 +170,7 @@ func ExampleVJPBatch() {
 }
 
 // The general rule differentiates a program that is not a QP: minimise x₁ + x₂ on the disc x₁² +
-// x₂² ≤ α. Its solution is x = −√(α/2)·(1, 1) with λ = 1/√(2α).
+// x₂² ≤ α.
 func ExampleConvexProgram() {
 	disc := qpdiff.ConvexProgram{
 		Objective: func(d *qpdiff.Partials, x, alpha []float64) float64 {
@@ -198,7 +196,7 @@ func ExampleConvexProgram() {
 	// Output: ∂x/∂α = [-0.250 -0.250], ∂λ/∂α = -0.125
 }
 
-// The derivatives of one solution share some work. A workspace keeps the results of this work.
+// A workspace keeps the work that the derivatives of one solution share.
 func ExampleWorkspace() {
 	// minimise ½(z₀² + z₁²) − z₀ − 2z₁ subject to z₀ + z₁ ≤ 2
 	q := &qpdiff.QP{

@@ -44,8 +44,8 @@ func (g *QPGrad) fields() [inputCount][]float64 {
 	return [inputCount][]float64{raw(g.Q), g.P, raw(g.G), g.H, raw(g.A), g.B, g.L, g.ZMin, g.ZMax}
 }
 
-// refused returns the inputs that an error of a derivative names.
-func refused(t testing.TB, err error) map[string]*NotDifferentiableError {
+// refusedInputs returns the inputs that an error of a derivative names.
+func refusedInputs(t testing.TB, err error) map[string]*NotDifferentiableError {
 	t.Helper()
 	out := map[string]*NotDifferentiableError{}
 	if err == nil {
@@ -77,11 +77,11 @@ func TestQPGoldenVJP(t *testing.T) {
 			t.Fatal(err)
 		}
 		g := newQPGrad(q)
-		missing := refused(t, s.VJP(nil, g, c.Cotangent, nil, nil))
+		missing := refusedInputs(t, s.VJP(nil, g, c.Cotangent, nil, nil))
 		fields := g.fields()
 		if c.Kind == "weak" {
-			// Row 0 touches a vertex. If Q and p change a little, the solution stays at the vertex. If the
-			// rows change a little, it moves to one side or to the other.
+			// Row 0 touches a vertex. Small changes of Q and p keep the solution at the vertex, but
+			// small changes of the rows do not.
 			for _, input := range []string{"G", "H", "A", "B"} {
 				if e := missing[input]; e == nil || !cmp.Equal(e.Weak, Weak{Rows: []int{0}}) {
 					t.Errorf("%d weak: %s refused with %v", i, input, e)
@@ -89,7 +89,7 @@ func TestQPGoldenVJP(t *testing.T) {
 			}
 			d := &QPGrad{P: c.Cotangent}
 			// The rounding of two solutions, over the step, is some 1e-10.
-			if diff := differences(t, q, d, 1e-5); len(missing) != 4 || math.Abs(inner(g.P, d.P)-inner(c.Cotangent, diff[:c.N])) > 1e-9 {
+			if diff := differenceQuotients(t, q, d, 1e-5); len(missing) != 4 || math.Abs(innerProduct(g.P, d.P)-innerProduct(c.Cotangent, diff[:c.N])) > 1e-9 {
 				t.Errorf("%d weak: refused %v, ∂p %v", i, missing, g.P)
 			}
 			continue
@@ -187,8 +187,8 @@ func randomDirection(rng *rand.Rand, q *QP) *QPGrad {
 	return d
 }
 
-// shifted is q + t·d.
-func shifted(q *QP, d *QPGrad, t float64) *QP {
+// shiftedQP is q + t·d.
+func shiftedQP(q *QP, d *QPGrad, t float64) *QP {
 	m := func(x, y *mat.Dense) *mat.Dense {
 		if x == nil || y == nil {
 			return x
@@ -208,17 +208,17 @@ func shifted(q *QP, d *QPGrad, t float64) *QP {
 	return &QP{Q: m(q.Q, d.Q), P: v(q.P, d.P), G: m(q.G, d.G), H: v(q.H, d.H), A: m(q.A, d.A), B: v(q.B, d.B)}
 }
 
-func stack(s *Solution) []float64 { return slices.Concat(s.Z, s.Lambda, s.Nu) }
+func stackSolution(s *Solution) []float64 { return slices.Concat(s.Z, s.Lambda, s.Nu) }
 
-// differences returns the derivative of (z, λ, ν) along d, by a five-point formula.
-func differences(t testing.TB, q *QP, d *QPGrad, h float64) []float64 {
+// differenceQuotients returns the derivative of (z, λ, ν) along d, by a five-point formula.
+func differenceQuotients(t testing.TB, q *QP, d *QPGrad, h float64) []float64 {
 	t.Helper()
 	at := func(x float64) []float64 {
 		var s Solution
-		if err := s.Solve(shifted(q, d, x*h)); err != nil {
+		if err := s.Solve(shiftedQP(q, d, x*h)); err != nil {
 			t.Fatal(err)
 		}
-		return stack(&s)
+		return stackSolution(&s)
 	}
 	a, b, c, e := at(-2), at(-1), at(1), at(2)
 	for i := range a {
@@ -227,7 +227,7 @@ func differences(t testing.TB, q *QP, d *QPGrad, h float64) []float64 {
 	return a
 }
 
-func inner(a, b []float64) float64 {
+func innerProduct(a, b []float64) float64 {
 	s := 0.0
 	for i, v := range a {
 		s += v * b[i]
@@ -235,8 +235,7 @@ func inner(a, b []float64) float64 {
 	return s
 }
 
-// The test compares JVP with difference quotients, VJP with JVP by the adjoint identity, and the
-// Jacobians with both.
+// JVP equals difference quotients, VJP is its adjoint, and the Jacobians agree with both.
 func TestQPDerivatives(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 9))
 	for _, shape := range [][3]int{{1, 0, 0}, {1, 1, 0}, {3, 4, 1}, {6, 0, 2}, {10, 10, 5}, {8, 20, 0}, {30, 40, 3}} {
@@ -247,7 +246,7 @@ func TestQPDerivatives(t *testing.T) {
 		if err := s.JVP(nil, dz, dl, dn, d); err != nil {
 			t.Fatal(shape, err)
 		}
-		got, want := slices.Concat(dz, dl, dn), differences(t, q, d, 1e-4)
+		got, want := slices.Concat(dz, dl, dn), differenceQuotients(t, q, d, 1e-4)
 		size := 1.0
 		for _, v := range want {
 			size = max(size, math.Abs(v))
@@ -262,10 +261,10 @@ func TestQPDerivatives(t *testing.T) {
 		if err := s.VJP(nil, g, cot[:n], cot[n:n+m], cot[n+m:]); err != nil {
 			t.Fatal(shape, err)
 		}
-		left, right := inner(cot, got), 0.0
+		left, right := innerProduct(cot, got), 0.0
 		gf, df := g.fields(), d.fields()
 		for input := range gf {
-			right += inner(gf[input], df[input])
+			right += innerProduct(gf[input], df[input])
 		}
 		if math.Abs(left-right) > 1e-11*max(1, math.Abs(left)) {
 			t.Errorf("%v: ⟨v, Ju⟩ = %v, ⟨Jᵀv, u⟩ = %v", shape, left, right)
@@ -285,7 +284,7 @@ func TestQPDerivatives(t *testing.T) {
 					continue
 				}
 				for i := range sum {
-					sum[i] += inner(j.RawRowView(i), f)
+					sum[i] += innerProduct(j.RawRowView(i), f)
 				}
 			}
 			for i := range sum {
@@ -297,7 +296,7 @@ func TestQPDerivatives(t *testing.T) {
 	}
 }
 
-// This is the same test for a Q that is only semidefinite. The solution is unique.
+// The derivatives of a unique solution are right even if Q is only semidefinite.
 func TestQPDerivativesSemidefinite(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 11))
 	for range 30 {
@@ -321,22 +320,22 @@ func TestQPDerivativesSemidefinite(t *testing.T) {
 		// A direction that keeps Q as it is: semidefinite.
 		d := randomDirection(rng, q)
 		d.Q = nil
-		want := differences(t, q, d, 1e-5)
+		want := differenceQuotients(t, q, d, 1e-5)
 		right := 0.0
 		gf, df := g.fields(), d.fields()
 		for input := range gf {
 			if df[input] != nil {
-				right += inner(gf[input], df[input])
+				right += innerProduct(gf[input], df[input])
 			}
 		}
-		if left := inner(cot, want); math.Abs(left-right) > 1e-6*max(1, math.Abs(left)) {
+		if left := innerProduct(cot, want); math.Abs(left-right) > 1e-6*max(1, math.Abs(left)) {
 			t.Errorf("VJP gives %v, differences %v", right, left)
 		}
 	}
 }
 
-// The minimiser of ½(x − a)² subject to x ≤ 0 is min(a, 0), which has a kink at a = 0. The range
-// condition of the paper holds at this kink, but the derivative does not exist.
+// The minimiser min(a, 0) of ½(x − a)² subject to x ≤ 0 has no derivative at a = 0, although the
+// paper's range condition holds.
 func TestQPKink(t *testing.T) {
 	one := mat.NewDense(1, 1, []float64{1})
 	q := &QP{Q: one, P: []float64{0}, G: one, H: []float64{0}} // p = −a
@@ -344,8 +343,8 @@ func TestQPKink(t *testing.T) {
 	if err := s.Solve(q); err != nil {
 		t.Fatal(err)
 	}
-	// The paper's condition is that two matrices have the same rank: ∇_z g for z = (x, λ), and ∇_z g
-	// with ∇_a g as one more column.
+	// The paper's condition compares the rank of ∇_z g with the rank of the matrix (∇_z g, ∇_a g),
+	// where z = (x, λ).
 	rank := func(cols int, x ...float64) int {
 		var svd mat.SVD
 		svd.Factorize(mat.NewDense(2, cols, x), mat.SVDNone)
@@ -355,7 +354,7 @@ func TestQPKink(t *testing.T) {
 		t.Error("the paper's condition does not hold here")
 	}
 	g := newQPGrad(q)
-	missing := refused(t, s.VJP(nil, g, []float64{1}, nil, nil))
+	missing := refusedInputs(t, s.VJP(nil, g, []float64{1}, nil, nil))
 	if len(missing) != 4 || !cmp.Equal(missing["P"].Weak, Weak{Rows: []int{0}}) {
 		t.Errorf("refused %v", missing)
 	}
@@ -370,8 +369,7 @@ func TestQPKink(t *testing.T) {
 	if err := s.JVP(nil, dz, nil, nil, &QPGrad{P: []float64{1}}); !errors.Is(err, ErrNotDifferentiable) {
 		t.Errorf("JVP: %v", err)
 	}
-	// One-sided derivatives: if a rises, x stays at 0 and λ rises. If a falls, x falls with a, and λ
-	// stays at 0.
+	// If a rises, x stays at 0 and λ rises. If a falls, x falls with a, and λ stays at 0.
 	dl := make([]float64, 1)
 	for _, c := range []struct{ a, x, lambda float64 }{{1, 0, 1}, {-1, -1, 0}} {
 		if err := s.DirectionalDerivative(nil, dz, dl, nil, &QPGrad{P: []float64{-c.a}}); err != nil {
@@ -381,8 +379,7 @@ func TestQPKink(t *testing.T) {
 			t.Errorf("direction %v: ẋ = %v, λ̇ = %v", c.a, dz[0], dl[0])
 		}
 	}
-	// The element of the generalised Jacobian belongs to the problem in which the row is inactive: x =
-	// a.
+	// The element of the generalised Jacobian is the derivative for the inactive row, where x = a.
 	s.Generalised = true
 	p := []float64{0}
 	if err := s.VJP(nil, &QPGrad{P: p}, []float64{1}, nil, nil); err != nil || p[0] != -1 {
@@ -413,7 +410,7 @@ func TestQPDirectionalDerivative(t *testing.T) {
 			continue
 		}
 		d := randomDirection(rng, q)
-		out := make([]float64, len(stack(s)))
+		out := make([]float64, len(stackSolution(s)))
 		m := len(q.H)
 		if err := s.DirectionalDerivative(nil, out[:n], out[n:n+m], out[n+m:], d); err != nil {
 			continue // more active rows than variables
@@ -421,10 +418,10 @@ func TestQPDirectionalDerivative(t *testing.T) {
 		tested++
 		const h = 1e-7
 		var ahead Solution
-		if err := ahead.Solve(shifted(q, d, h)); err != nil {
+		if err := ahead.Solve(shiftedQP(q, d, h)); err != nil {
 			continue
 		}
-		a, b := stack(&ahead), stack(s)
+		a, b := stackSolution(&ahead), stackSolution(s)
 		size := 1.0
 		for _, v := range out {
 			size = max(size, math.Abs(v))
@@ -440,8 +437,8 @@ func TestQPDirectionalDerivative(t *testing.T) {
 	}
 }
 
-// If active rows depend on each other, their multipliers are not unique. The dependencies decide
-// for which blocks derivatives exist.
+// If active rows are dependent, their multipliers are not unique, and derivatives exist only in
+// some blocks.
 func TestQPDependentRows(t *testing.T) {
 	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	twice := mat.NewDense(2, 2, []float64{1, 0, 1, 0})
@@ -472,7 +469,7 @@ func TestQPDependentRows(t *testing.T) {
 			if c.name == "flat objective" {
 				cot[1] = 0 // the second variable is not unique
 			}
-			missing := refused(t, s.VJP(nil, g, cot, nil, nil))
+			missing := refusedInputs(t, s.VJP(nil, g, cot, nil, nil))
 			var names []string
 			for _, name := range []string{"Q", "P", "G", "H", "A", "B"} {
 				if e := missing[name]; e != nil {
@@ -485,14 +482,13 @@ func TestQPDependentRows(t *testing.T) {
 			if !cmp.Equal(names, c.refused) {
 				t.Errorf("refused %v, want %v (z %v λ %v)", names, c.refused, s.Z, s.Lambda)
 			}
-			// The derivatives that exist agree with the minimiser of the problem without the repeated rows.
-			// Here they are compared with difference quotients in p.
+			// The remaining derivatives agree with difference quotients of the problem in p.
 			if missing["P"] == nil {
 				d := newQPGrad(&c.q)
 				*d = QPGrad{P: []float64{0.3, -0.7}}
-				diff := differences(t, &c.q, d, 1e-3)
-				if want := inner(cot, diff[:2]); math.Abs(inner(g.P, d.P)-want) > 1e-9 {
-					t.Errorf("∂p·d = %v, differences %v", inner(g.P, d.P), want)
+				diff := differenceQuotients(t, &c.q, d, 1e-3)
+				if want := innerProduct(cot, diff[:2]); math.Abs(innerProduct(g.P, d.P)-want) > 1e-9 {
+					t.Errorf("∂p·d = %v, differences %v", innerProduct(g.P, d.P), want)
 				}
 			}
 			// If multipliers are not unique, a cotangent of these multipliers lies outside the range.
@@ -563,8 +559,7 @@ func TestVJPBatch(t *testing.T) {
 	}
 }
 
-// Fields of the gradients may share storage in any way: fields with the same name or with different
-// names may be the same slice, two matrices may have the same numbers, and windows may overlap.
+// VJPBatch is right if fields of its gradients share or overlap storage in any way.
 func TestVJPBatchSharesStorage(t *testing.T) {
 	const n, m, items = 4, 6, 12
 	rng := rand.New(rand.NewPCG(37, 1))
@@ -751,7 +746,7 @@ func adjointIdentity(t interface {
 	if errV != nil || errJ != nil {
 		return
 	}
-	left := inner(cot, out)
+	left := innerProduct(cot, out)
 	for i, v := range out {
 		size += math.Abs(v * cot[i])
 	}
@@ -760,8 +755,7 @@ func adjointIdentity(t interface {
 	}
 }
 
-// Derivatives do not write to the solution. Several goroutines share one solution, each with its
-// own workspace. The next solve starts as it would without these derivatives.
+// Derivatives do not write to a solution, so goroutines with separate workspaces may share one.
 func TestQPDerivativesAreConst(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	for _, kind := range []string{"regular", "weakly active", "singular"} {

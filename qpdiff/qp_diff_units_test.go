@@ -28,9 +28,9 @@ func (u *qpUnits) cotangents(dz, dlambda, dnu []float64) (z, lambda, nu []float6
 	return z, lambda, nu
 }
 
-// gradient converts the gradient with respect to the equivalent problem's data to the units of the
+// convertGradient converts a gradient in the data of the equivalent problem to the units of the
 // problem.
-func (u *qpUnits) gradient(g *QPGrad) {
+func (u *qpUnits) convertGradient(g *QPGrad) {
 	g.Q.Apply(func(i, j int, v float64) float64 { return v * u.objective * u.d[max(i, j)] * u.d[min(i, j)] }, g.Q)
 	for j := range g.P {
 		g.P[j] *= u.objective * u.d[j]
@@ -48,8 +48,7 @@ func (u *qpUnits) gradient(g *QPGrad) {
 	rows(g.A, g.B, u.equalityRows)
 }
 
-// Units change no derivative. Powers of two as units change no bit of a derivative, and other units
-// change it by no more than rounding.
+// Units change derivatives only by rounding, and powers of two as units change no bit.
 func TestQPDerivativeUnits(t *testing.T) {
 	for _, kind := range unitKinds {
 		if kind.status != Optimal {
@@ -74,7 +73,7 @@ func TestQPDerivativeUnits(t *testing.T) {
 					clear(dz)
 				}
 				g := newQPGrad(&q)
-				want := refused(t, s.VJP(nil, g, dz, dlambda, dnu))
+				want := refusedInputs(t, s.VJP(nil, g, dz, dlambda, dnu))
 				if want["Q"] == nil {
 					answered++
 				}
@@ -92,12 +91,12 @@ func TestQPDerivativeUnits(t *testing.T) {
 					}
 					z, lambda, nu := u.cotangents(dz, dlambda, dnu)
 					h := newQPGrad(&other)
-					have := refused(t, r.VJP(nil, h, z, lambda, nu))
+					have := refusedInputs(t, r.VJP(nil, h, z, lambda, nu))
 					if !slices.Equal(slices.Sorted(maps.Keys(have)), slices.Sorted(maps.Keys(want))) {
 						t.Errorf("%d, %+v: refused are %v, not %v", i, u, have, want)
 						continue
 					}
-					u.gradient(h)
+					u.convertGradient(h)
 					for input, x := range g.fields() { // refused blocks are zero
 						size, off := 1.0, 0.0
 						for j, v := range x {
@@ -119,8 +118,7 @@ func TestQPDerivativeUnits(t *testing.T) {
 	}
 }
 
-// At a vertex no derivative depends on Q, and z does not depend on p. The solve with the proximal
-// term has a residual, which is measured in the units of z.
+// At a vertex, no derivative depends on Q, and z does not depend on p.
 func TestQPDerivativeAtVertex(t *testing.T) {
 	serial.Test(t)
 	for _, objective := range []float64{1, 1e6, 1e-6, 0x1p20, 0x1p-20, 1e12, 1e-12} {
@@ -156,7 +154,7 @@ func TestQPDerivativeAtVertex(t *testing.T) {
 				t.Errorf("%d, objective times %g: %v", i, objective, err)
 				continue
 			}
-			u.gradient(g)
+			u.convertGradient(g)
 			for j, v := range g.P {
 				if !(math.Abs(v) <= 1e-14) {
 					t.Errorf("%d, objective times %g: ∂P[%d] = %g, want 0", i, objective, j, v)
@@ -166,9 +164,8 @@ func TestQPDerivativeAtVertex(t *testing.T) {
 	}
 }
 
-// At the vertex of min pz, z ≤ 0 the derivatives are dz/dh = 1 and dλ/dp = −1. The computed
-// derivatives have these values even if the proximal term was chosen for another p and is far
-// larger than 1. The reason is that the solver corrects the rounding errors of the proximal term.
+// The derivatives at the vertex of min pz, z ≤ 0 are exact even if the proximal term was chosen for
+// a far larger p.
 func TestQPDerivativeBesideLargeProximalTerm(t *testing.T) {
 	one := mat.NewDense(1, 1, []float64{1})
 	for i := range 200 {
@@ -190,10 +187,8 @@ func TestQPDerivativeBesideLargeProximalTerm(t *testing.T) {
 	}
 }
 
-// Each correction of a singular program gains two digits here. The corrections continue until every
-// entry of the gradient is small relative to its own terms. The terms of the second variable are
-// five hundred times as large as the terms of the first. The row determines z₁, so by hand dz₁ =
-// dh/g and dz₀ = −(dp₀ + q₀₁·dz₁)/q₀₀.
+// Corrections of a singular program continue until the gradient of each variable is small relative
+// to its own terms. By hand, dz₁ = dh/g and dz₀ = −(dp₀ + q₀₁·dz₁)/q₀₀.
 func TestQPDerivativeOfEachVariable(t *testing.T) {
 	const q00, q01, q11, g = 2.276116922575584, 0.023698625499823097, 0.00024674692455840455, 0.2643828626354572
 	q := &QP{Q: square(q00, q01, q01, q11), P: []float64{-4.007212874331609, -0.5816641146332211},
@@ -215,8 +210,7 @@ func TestQPDerivativeOfEachVariable(t *testing.T) {
 	}
 }
 
-// If Q is flat compared with the proximal term, the corrections stop early. The part of the
-// cotangent that they leave is small, but its effect on the derivative is not.
+// VJP is right to 1e-4 for a flat Q, although the corrections stop before the cotangent is reached.
 func TestQPDerivativeWhereQIsFlat(t *testing.T) {
 	const low, rest = 1e-10, 3e-12
 	for _, objective := range []float64{1, 1e6, 1e-6} {

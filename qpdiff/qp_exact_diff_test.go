@@ -24,18 +24,18 @@ var (
 const (
 	// exactShift: all data of a drawn program are multiples of 2^-exactShift.
 	exactShift = 28
-	// exactStep is the step of difference quotients, as a power of two. With this step, second-order
-	// terms are negligible compared with exactMargin.
+	// exactStep is the step of difference quotients as a power of two, so small that second-order
+	// terms are negligible.
 	exactStep = 100
 	// exactMargin is the smallest relative slack and multiplier of a program that counts as strict.
 	exactMargin = 1e-9
-	// exactTol bounds the rounding error of a derivative, in the units in which the program was drawn.
-	// In these units, data and solution are numbers of ordinary size.
+	// exactTol bounds the rounding error of a derivative in the original units, in which all
+	// numbers have ordinary size.
 	exactTol = 1e-6
 )
 
-// exactFound lists programs for which there once was a wrong derivative, no derivative, or no
-// solution. There is one line for each cause.
+// exactFound lists programs with a former wrong or missing derivative or solution, one line for
+// each cause.
 var exactFound = []int{
 	1444, 44685, 210612, // one norm was used to judge entries of a solution in unrelated units
 	146133, 233868, 267307, // along a ray, the objective falls by less than the solver's tolerance
@@ -43,8 +43,8 @@ var exactFound = []int{
 	109202, 966039, // rounding in the rows moved the derivative of a linear program
 }
 
-// exactQP holds a program in integers. One factor multiplies all of its data, which does not change
-// the solution. The first q rows are equalities.
+// An exactQP is a program in integers, scaled by one common factor. Its first q rows are
+// equalities.
 type exactQP struct {
 	n, q        int
 	hess, rows  [][]*big.Int
@@ -99,8 +99,8 @@ func newExactQP(q *QP, t *QPGrad, sign int) *exactQP {
 	return e
 }
 
-// solve sets x to the numerators of z and of the multipliers of the rows in set. The common
-// denominator is det > 0. solve reports whether these numbers are a KKT point of the program.
+// solveAndCheck sets x to the numerators of z and of the multipliers for the active rows in set, over the
+// denominator det > 0. It reports whether they form a KKT point.
 func (e *exactQP) solve(set []int) (x []*big.Int, det *big.Int, ok bool) {
 	n, dim := e.n, e.n+len(set)
 	for len(e.work) < dim {
@@ -189,9 +189,8 @@ func (e *exactQP) slack(r int, x []*big.Int, det *big.Int) *big.Int {
 	return s
 }
 
-// visitPoints calls the function f with KKT points of the program, until f returns true. A set of
-// rows that hold with equality determines each point. visitPoints first tries the sets in
-// firstSets, and then all subsets of the candidates.
+// visitPoints calls f with KKT points until f returns true: first for the active rows in firstSets,
+// then for all subsets of the candidates.
 func (e *exactQP) visitPoints(candidates []int, firstSets [][]int, f func(set []int, x []*big.Int, det *big.Int) bool) {
 	try := func(set []int) bool {
 		x, det, ok := e.solve(set)
@@ -203,7 +202,7 @@ func (e *exactQP) visitPoints(candidates []int, firstSets [][]int, f func(set []
 		}
 	}
 	for k := min(e.n, len(candidates)); k >= 0; k-- {
-		if subsets(len(candidates), k, func(at []int) bool {
+		if visitSubsets(len(candidates), k, func(at []int) bool {
 			set := make([]int, k)
 			for i, a := range at {
 				set[i] = candidates[a]
@@ -226,8 +225,8 @@ type exactJudge struct {
 	cot     [3][]float64
 }
 
-// newExactJudge solves the program. If the program has no solution or several solutions, it returns
-// false.
+// newExactJudge solves the program, and returns false if its solution does not exist or is not
+// unique.
 func newExactJudge(q *QP, regular bool) (*exactJudge, bool) {
 	j := &exactJudge{qp: q, base: newExactQP(q, nil, 0), regular: regular}
 	all := make([]int, len(j.base.rows))
@@ -304,8 +303,8 @@ func (j *exactJudge) value(set []int, x []*big.Int, det *big.Int) *big.Rat {
 	return new(big.Rat).SetFrac(sum, det)
 }
 
-// atBase returns the value for the program itself, or nil if the value is not unique.
-func (j *exactJudge) atBase() (value *big.Rat) {
+// valueAtBase returns the value for the program itself, or nil if the value is not unique.
+func (j *exactJudge) valueAtBase() (value *big.Rat) {
 	unique := true
 	j.base.visitPoints(nil, j.sets, func(set []int, x []*big.Int, det *big.Int) bool {
 		v := j.value(set, x, det)
@@ -319,10 +318,9 @@ func (j *exactJudge) atBase() (value *big.Rat) {
 	return value
 }
 
-// quotient returns the difference quotient of the value for a step along sign·t. It returns false
-// if the program after the step has no solution that tends to the solution of this program as the
-// step tends to 0.
-func (j *exactJudge) quotient(base *big.Rat, t *QPGrad, sign int) (float64, bool) {
+// differenceQuotient returns the quotient of the value for a step along sign·t, or false if no
+// solution after the step is near the solution before it.
+func (j *exactJudge) differenceQuotient(base *big.Rat, t *QPGrad, sign int) (float64, bool) {
 	e := newExactQP(j.qp, t, sign)
 	var v *big.Rat
 	e.visitPoints(j.active, j.sets, func(set []int, x []*big.Int, det *big.Int) bool {
@@ -338,9 +336,8 @@ func (j *exactJudge) quotient(base *big.Rat, t *QPGrad, sign int) (float64, bool
 	return f, true
 }
 
-// drawExact draws a program of small integers from its solution. It draws everything that can make
-// derivatives fail: rows that depend on each other, weakly active rows, rows of zeros, a
-// semidefinite Q, a solution at zero, and bounds that have moved by a little.
+// drawExact draws a program of small integers from its solution, with everything that can make
+// derivatives fail.
 func drawExact(rng *rand.Rand) (q *QP, regular bool) {
 	small := func() float64 { return float64(rng.IntN(7) - 3) }
 	n := 1 + rng.IntN(3)
@@ -429,8 +426,7 @@ func drawExact(rng *rand.Rand) (q *QP, regular bool) {
 	return q, regular
 }
 
-// drawExactUnits draws units for the objective, for each row and for the variables. They are powers
-// of two from 1e-12 to 1e12, and some of them are one.
+// drawExactUnits draws powers of two from 1e-12 to 1e12 as units of objective, rows and variables.
 func drawExactUnits(rng *rand.Rand, q *QP) qpUnits {
 	u := drawUnits(rng, q, 2, 40, rng.IntN(2) == 0)
 	one := func(x []float64) {
@@ -451,8 +447,8 @@ func drawExactUnits(rng *rand.Rand, q *QP) qpUnits {
 	return u
 }
 
-// drawExactProgram draws program number i and its units. Every eighth program is composed of
-// unconnected parts. Each part has one unit for its variables.
+// drawExactProgram draws program number i and its units. Every eighth program has unconnected
+// parts.
 func drawExactProgram(rng *rand.Rand, i int) (q *QP, units qpUnits, regular bool) {
 	q, regular = drawExact(rng)
 	units = drawExactUnits(rng, q)
@@ -481,15 +477,15 @@ func drawExactProgram(rng *rand.Rand, i int) (q *QP, units qpUnits, regular bool
 		if len(q.P)+len(p.P) > 3 {
 			continue
 		}
-		whole := glue(*q, *p)
+		whole := glueParts(*q, *p)
 		q, regular = &whole, regular && definite
 		addUnit(p)
 	}
 	return q, units, regular
 }
 
-// exactDirection draws a direction of small integers in one block. If Q is not definite, the
-// direction in Q adds a square, because any other change may make Q indefinite.
+// exactDirection draws a direction of small integers in one block. For a semidefinite Q, it adds a
+// square to keep Q semidefinite.
 func exactDirection(rng *rand.Rand, q *QP, input QPInput, regular bool) *QPGrad {
 	g := newQPGrad(q)
 	f := g.fields()[input]
@@ -525,8 +521,8 @@ type exactCount struct {
 	programs, several, strict, answered, refused int
 }
 
-// judgeExact compares the derivatives in all blocks of program number i with difference quotients
-// in exact arithmetic. It returns descriptions of the wrong derivatives.
+// judgeExact describes the wrong derivatives of program number i, compared with exact difference
+// quotients.
 func judgeExact(i int, count *exactCount) (wrong []string) {
 	rng := rand.New(rand.NewPCG(31, uint64(i)))
 	q, units, regular := drawExactProgram(rng, i)
@@ -569,7 +565,7 @@ func judgeExact(i int, count *exactCount) (wrong []string) {
 	}
 	var value *big.Rat
 	if unique {
-		value = judge.atBase()
+		value = judge.valueAtBase()
 	}
 	dz, dlambda, dnu := units.cotangents(judge.cot[0], judge.cot[1], judge.cot[2])
 	for input := range QPInput(6) {
@@ -598,7 +594,7 @@ func judgeExact(i int, count *exactCount) (wrong []string) {
 			report("%v: VJP %v, JVP %v, but the output is not unique", input, err, jerr)
 			continue
 		}
-		units.gradient(g)
+		units.convertGradient(g)
 		vjp, size := 0.0, 1.0
 		for k, v := range t.fields()[input] {
 			vjp += v * g.fields()[input][k]
@@ -608,7 +604,7 @@ func judgeExact(i int, count *exactCount) (wrong []string) {
 			if sign < 0 && input == InputQ && !regular {
 				continue
 			}
-			want, ok := judge.quotient(value, t, sign)
+			want, ok := judge.differenceQuotient(value, t, sign)
 			size := size + math.Abs(want)
 			if err == nil && !(ok && math.Abs(vjp-want) <= exactTol*size) {
 				report("%v: VJP answers %v along %+v, not %v (%v)", input, vjp, t.fields()[input], want, ok)
@@ -621,13 +617,13 @@ func judgeExact(i int, count *exactCount) (wrong []string) {
 	return wrong
 }
 
-// singleBlock returns a QPGrad that has only one block of g: the block of the given input.
+// singleBlock returns a QPGrad that has only the block of g for the given input.
 func singleBlock(g *QPGrad, input QPInput) *QPGrad {
 	return [...]*QPGrad{{Q: g.Q}, {P: g.P}, {G: g.G}, {H: g.H}, {A: g.A}, {B: g.B}}[input]
 }
 
-// jvpAlong returns the derivative of the value along t, computed by JVP, in the units in which the
-// program was drawn.
+// jvpAlong returns the derivative of the value along t by JVP, in the original units of the
+// program.
 func jvpAlong(s *Solution, j *exactJudge, u *qpUnits, t *QPGrad) (float64, error) {
 	fields := t.fields()
 	input := QPInput(slices.IndexFunc(fields[:], func(f []float64) bool { return f != nil }))
@@ -645,8 +641,7 @@ func jvpAlong(s *Solution, j *exactJudge, u *qpUnits, t *QPGrad) (float64, error
 	return floats.Dot(out[0], dz) + floats.Dot(out[1], dlambda) + floats.Dot(out[2], dnu), nil
 }
 
-// convertDirection converts the direction t, which is in one block, to the data of the equivalent
-// problem.
+// convertDirection converts the direction t in one block to the data of the equivalent problem.
 func (u *qpUnits) convertDirection(q *QP, t *QPGrad, input QPInput) *QPGrad {
 	g := newQPGrad(q)
 	copy(g.fields()[input], t.fields()[input])
@@ -654,9 +649,8 @@ func (u *qpUnits) convertDirection(q *QP, t *QPGrad, input QPInput) *QPGrad {
 	return singleBlock(&QPGrad{Q: other.Q, P: other.P, G: other.G, H: other.H, A: other.A, B: other.B}, input)
 }
 
-// If a derivative does not exist, there is an error. If the program is strict, every derivative
-// exists and is computed, in any units. Difference quotients in exact arithmetic check both for
-// small programs.
+// In any units, every derivative of a strict program is computed, and a derivative that does not
+// exist is an error.
 func TestQPDerivativeExact(t *testing.T) {
 	serial.Test(t)
 	var count exactCount
@@ -686,8 +680,7 @@ func TestQPDerivativeExact(t *testing.T) {
 	}
 }
 
-// The derivative of this solution in A does not exist in any units, because the neighbouring
-// programs are infeasible.
+// The derivative in A is an error in any units, because the neighbouring programs are infeasible.
 func TestQPDerivativeOfDependentRowsInAnyUnits(t *testing.T) {
 	q := &QP{Q: mat.NewDense(2, 2, nil), P: []float64{-5, 8}, A: mat.NewDense(2, 2, []float64{-1, 1, 1, 2}), B: []float64{.5, -2},
 		G: mat.NewDense(2, 2, []float64{0, 1, 1, 0}), H: []float64{-.5, -1}}
@@ -699,7 +692,7 @@ func TestQPDerivativeOfDependentRowsInAnyUnits(t *testing.T) {
 			if err := s.Solve(&other); err != nil {
 				t.Fatal(err)
 			}
-			if missing := refused(t, s.VJP(nil, newQPGrad(&other), []float64{1, 0}, nil, nil)); len(missing) != 4 {
+			if missing := refusedInputs(t, s.VJP(nil, newQPGrad(&other), []float64{1, 0}, nil, nil)); len(missing) != 4 {
 				t.Errorf("objective times %g, variables in units of %g: refused are %v", objective, variable, missing)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// exactRows holds rows of rationals. The last entry of each row is the right-hand side.
+// exactRows holds rows of rationals, each followed by its right-hand side.
 type exactRows [][]*big.Rat
 
 func ratRow(x ...float64) []*big.Rat {
@@ -25,8 +25,8 @@ func ratRow(x ...float64) []*big.Rat {
 	return row
 }
 
-// solveExact returns one solution of the equations rows·x = last column in n unknowns, in which the
-// free unknowns are zero. If there is no solution, it returns nil. It also returns the rank.
+// solveExact returns a solution of n unknowns with zeros for free unknowns, or nil, and the rank of
+// the rows.
 func solveExact(rows exactRows, n int) ([]*big.Rat, int) {
 	m := make(exactRows, len(rows))
 	for i, row := range rows {
@@ -75,9 +75,8 @@ func solveExact(rows exactRows, n int) ([]*big.Rat, int) {
 	return x, len(pivots)
 }
 
-// subsets calls the function f with every subset of 0…m−1 that has k elements, until f returns
-// true.
-func subsets(m, k int, f func([]int) bool) bool {
+// visitSubsets calls f with each subset of 0…m−1 with k elements until f returns true.
+func visitSubsets(m, k int, f func([]int) bool) bool {
 	set := make([]int, 0, k)
 	var rec func(from int) bool
 	rec = func(from int) bool {
@@ -96,13 +95,12 @@ func subsets(m, k int, f func([]int) bool) bool {
 	return rec(0)
 }
 
-// feasibleExact decides in rational arithmetic whether Gz ≤ h has a solution. A polyhedron that is
-// not empty has a minimal face. On this face, as many independent rows hold with equality as the
-// rank of G.
+// feasibleExact decides in rational arithmetic whether Gz ≤ h has a solution. It tries minimal
+// faces, where rank(G) independent rows hold with equality.
 func feasibleExact(g exactRows, n int) bool {
 	_, rank := solveExact(g, n) // the right-hand side does not count for the rank
 	t := new(big.Rat)
-	return subsets(len(g), rank, func(set []int) bool {
+	return visitSubsets(len(g), rank, func(set []int) bool {
 		rows := exactRows{}
 		for _, i := range set {
 			rows = append(rows, g[i])
@@ -124,12 +122,12 @@ func feasibleExact(g exactRows, n int) bool {
 	})
 }
 
-// inConeExact decides whether target is a sum of the rows with weights ≥ 0. By the theorem of
-// Carathéodory, independent rows suffice.
+// inConeExact decides whether target is a sum of the rows with weights ≥ 0. Independent rows
+// suffice by Carathéodory's theorem.
 func inConeExact(rows exactRows, target []*big.Rat) bool {
 	n := len(target)
 	for k := 0; k <= min(n, len(rows)); k++ {
-		if subsets(len(rows), k, func(set []int) bool {
+		if visitSubsets(len(rows), k, func(set []int) bool {
 			eq := make(exactRows, n)
 			for j := range n {
 				for _, i := range set {
@@ -151,9 +149,8 @@ func inConeExact(rows exactRows, target []*big.Rat) bool {
 	return false
 }
 
-// statusExact decides the status of a QP that has no equalities and a positive semidefinite Q. The
-// QP is unbounded if it is feasible and −p lies outside a set: the sum of the range of Q and the
-// cone of the rows of G.
+// statusExact decides the status of a QP without equalities. A feasible QP is unbounded if −p is
+// not in the range of Q plus the cone of the rows.
 func statusExact(q *QP) Status {
 	n := len(q.P)
 	g, cone := exactRows{}, exactRows{}
@@ -185,8 +182,8 @@ func statusExact(q *QP) Status {
 	return Optimal
 }
 
-// drawIntegerQP draws a linear or quadratic program of small integers. Its bounds are perturbed by
-// a fraction between 1e-2 and 1e-8 of their size.
+// drawIntegerQP draws a program of small integers and perturbs its bounds by fractions from 1e-8 to
+// 1e-2.
 func drawIntegerQP(rng *rand.Rand) QP {
 	n, m := 1+rng.IntN(4), rng.IntN(7)
 	small := func() float64 { return float64(rng.IntN(9) - 4) }
@@ -229,8 +226,8 @@ func drawIntegerQP(rng *rand.Rand) QP {
 	return qp
 }
 
-// The status of a small program is the same as by rational arithmetic, unless a change of the
-// bounds by 1e-11 decides whether the program is feasible.
+// The status of a small program equals its status in rational arithmetic, unless bounds decide it
+// by less than 1e-11.
 func TestQPStatusExact(t *testing.T) {
 	serial.Test(t)
 	const relax = 1e-11
@@ -266,9 +263,8 @@ func TestQPStatusExact(t *testing.T) {
 	}
 }
 
-// A program is composed of small ones, each in its own units. Its status is the same as by rational
-// arithmetic: infeasible if one of the small programs is infeasible, and otherwise unbounded if one
-// of them is unbounded.
+// A program of several parts is infeasible if one of its parts is, and otherwise unbounded if one
+// part is.
 func TestQPStatusOfPartsExact(t *testing.T) {
 	serial.Test(t)
 	const relax = 1e-11
@@ -299,7 +295,7 @@ func TestQPStatusOfPartsExact(t *testing.T) {
 		if close {
 			continue
 		}
-		q := glue(parts...)
+		q := glueParts(parts...)
 		var s Solution
 		if err := s.Solve(&q); s.Status != want {
 			t.Errorf("%d: %v program is called %v: %v\n%+v", i, want, s.Status, err, q)
@@ -313,8 +309,7 @@ func TestQPStatusOfPartsExact(t *testing.T) {
 	}
 }
 
-// drawUnbounded draws a feasible program of small integers. Its objective falls along an integer
-// direction, because Q, some of the rows and the equalities are orthogonal to this direction.
+// drawUnbounded draws a feasible program whose objective falls along an integer direction.
 func drawUnbounded(rng *rand.Rand) QP {
 	n := 2 + rng.IntN(7)
 	integers := func(k int) []float64 {
@@ -367,8 +362,7 @@ func drawUnbounded(rng *rand.Rand) QP {
 	return q
 }
 
-// After a long step along a ray, rounding alone violates rows that are linearly dependent. Such a
-// row must not end the ray.
+// A row that is violated only by rounding after a long step along a ray does not end the ray.
 func TestQPUnboundedExact(t *testing.T) {
 	serial.Test(t)
 	for i := range numtest.Long(20000) {

@@ -10,8 +10,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The portfolio has no short positions. Its objective is half the variance minus the expected
-// return. The weights sum to one and are not negative. Holding the third asset does not pay.
+// The example minimises half the variance minus the expected return of a portfolio without short
+// positions.
 func ExampleQP_portfolio() {
 	covariance := mat.NewDense(3, 3, []float64{
 		4, 1, 0,
@@ -61,8 +61,8 @@ func ExampleQP_simplex() {
 	// Output: [0.7 0.3 0.0]
 }
 
-// Three power plants share a demand of 6 at the least cost. Each has a capacity, and the first
-// two may differ by at most 1 in either direction.
+// Three power plants with capacities share a demand of 6 at the least cost. The outputs of the
+// first two may differ by at most 1.
 func ExampleQP_twoSided() {
 	qp := qpdiff.QP{
 		Q: mat.NewDense(3, 3, []float64{1, 0, 0, 0, 4, 0, 0, 0, 1}),
@@ -95,8 +95,7 @@ func ExampleQP_twoSided() {
 	// derivative of the first output: in L [0.0], H [0.5], capacities [0.0 0.0 -0.5]
 }
 
-// The dual of a support vector machine for four points on a line. In each class, one point is
-// nearer to the border than the other point.
+// The example solves the dual of a support vector machine for four points on a line.
 func ExampleQP_supportVectorMachine() {
 	x := []float64{-3, -1, 1, 3}
 	y := []float64{-1, -1, 1, 1}
@@ -162,7 +161,8 @@ func ExampleSolveBatch() {
 	// unbounded []
 }
 
-// A Solution holds the residuals of the KKT conditions. The next solve starts from its working set.
+// A Solution holds the residuals of the KKT conditions and starts the next solve from its working
+// set.
 func ExampleSolution() {
 	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	qp := qpdiff.QP{Q: eye, P: []float64{-3, 0}, G: eye, H: []float64{1, 1}}

@@ -13,18 +13,17 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// These programs have a singular Q, and sides so far away that other solvers treat them as
-// infinite.
+// The programs in this file have a singular Q and sides so far away that other solvers treat them
+// as infinite.
 
 const (
 	nearSide = 1e14 // all far sides that drawFar draws are beyond it
-	// farDigits bounds two ratios: the gradient of the Lagrangian relative to P and the multipliers,
-	// and the gap relative to the objective. Each of up to six entries adds at most
+	// farDigits bounds the results of farResidual. Each of up to six entries adds at most
 	// convergedWant/farWant.
 	farDigits = 6 * convergedWant / farWant
 )
 
-// drawFar draws a feasible program. Its sides are of ordinary size, far away or infinite.
+// drawFar draws a feasible program with sides that are near, far away or infinite.
 func drawFar(rng *rand.Rand, twoSided bool) QP {
 	n := 1 + rng.IntN(6)
 	m, k := rng.IntN(8), 0
@@ -86,9 +85,8 @@ func withoutFar(q QP) QP {
 	return q
 }
 
-// farResidual returns the larger of two ratios: the gradient of the Lagrangian relative to P and
-// the terms of the multipliers, and the gap relative to the objective. The terms of Qz do not
-// count, however large z is.
+// farResidual returns the larger of the relative gradient of the Lagrangian, without the terms of
+// Qz, and the relative gap.
 func farResidual(q *QP, s *Solution) float64 {
 	n := len(q.P)
 	grad, size := slices.Clone(q.P), dense.Largest(q.P)
@@ -122,9 +120,8 @@ func farResidual(q *QP, s *Solution) float64 {
 	return max(dense.Largest(grad)/size, s.Residual.Gap/max(math.Abs(s.Objective), 1))
 }
 
-// inUnits returns the program q in other units, which are drawn anew: a unit of the objective, a
-// unit of each row, and one unit of all variables or a unit of each variable.
-func inUnits(rng *rand.Rand, q *QP) QP {
+// rescaledQP returns the program q in random units of the objective, the rows and the variables.
+func rescaledQP(rng *rand.Rand, q *QP) QP {
 	n, power := len(q.P), func(most int) float64 { return math.Ldexp(1, rng.IntN(2*most+1)-most) }
 	by, unit := power(300), slices.Repeat([]float64{1}, n)
 	switch rng.IntN(3) {
@@ -173,11 +170,8 @@ func inUnits(rng *rand.Rand, q *QP) QP {
 	return w
 }
 
-// If the program without its far sides has a minimiser, the program with them has the same
-// minimiser. Otherwise the objective falls until the far sides. There are then two cases. In the
-// first, the rounding of Qz at the far sides exceeds P, and the status is Unbounded. In the second,
-// the minimiser is at a far side, and the gradient there has correct digits of P. Neither units nor
-// a warm start change the answer.
+// The solution ignores far sides if a minimiser exists without them. Otherwise a far side limits z,
+// or the status is Unbounded.
 func TestQPFarSides(t *testing.T) {
 	serial.Test(t)
 	count := map[string]int{}
@@ -188,7 +182,7 @@ func TestQPFarSides(t *testing.T) {
 		near := withoutFar(q)
 		var s, o, u Solution
 		_, _ = s.Solve(&q), o.Solve(&near)
-		units := inUnits(rng, &q)
+		units := rescaledQP(rng, &q)
 		if u.Solve(&units); u.Status != s.Status {
 			t.Errorf("%d: %v, in other units %v", seed, s.Status, u.Status)
 		}
@@ -221,9 +215,7 @@ func TestQPFarSides(t *testing.T) {
 	}
 }
 
-// If all bounds are so large that they represent infinity, they do not determine the scale of z
-// when a row requires a small z. The minimiser of this linear program has the size that the row
-// requires.
+// Bounds that represent infinity do not affect a solution whose size a row determines.
 func TestQPFarBoundsBesideSmallZ(t *testing.T) {
 	for _, unit := range []float64{1, 0x1p-300, 0x1p300} {
 		for _, far := range []float64{1e7, 1e10, 1e15, 1e20, 1e25} {

@@ -12,8 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// degenerateQP draws a program whose rows depend on each other. Its numbers are small integers or
-// Gaussian. The program is linear, semidefinite or definite, and feasible or not.
+// degenerateQP draws a program with dependent rows from small integers or normal numbers.
 func degenerateQP(rng *rand.Rand) QP {
 	n, m, e := 2+rng.IntN(5), 1+rng.IntN(8), rng.IntN(4)
 	number := rng.NormFloat64
@@ -63,9 +62,7 @@ func degenerateQP(rng *rand.Rand) QP {
 	return q
 }
 
-// A row with one huge entry is a bound up to rounding. The program has the same status and
-// objective as the program with the bound in place of the row. Its answer satisfies the conditions
-// in the original units of the program.
+// A row with one huge entry gives the status and objective of a bound in its place.
 func TestQPHugeEntry(t *testing.T) {
 	serial.Test(t)
 	problems, other, off := numtest.Long(4000), 0, 0
@@ -85,7 +82,7 @@ func TestQPHugeEntry(t *testing.T) {
 		if s.Status != b.Status || s.Status == Optimal && math.Abs(s.Objective-b.Objective) > 1e-7*(1+math.Abs(b.Objective)) {
 			other++
 		}
-		if s.Status == Optimal && kktOf(&q, &s) > 1e-8 || certificateOff(&q, &s) > 1e-8 {
+		if s.Status == Optimal && kktResidual(&q, &s) > 1e-8 || certificateOff(&q, &s) > 1e-8 {
 			off++
 		}
 	}
@@ -95,9 +92,7 @@ func TestQPHugeEntry(t *testing.T) {
 	}
 }
 
-// Tiny entries, as from rounding, replace some zeros. The solver then returns an error, or an
-// answer that satisfies the conditions. If the answer satisfies them only in the units that the
-// tiny entries give the variables, the residual in these units is a rounding error.
+// If tiny entries replace zeros, the solver returns an error or a solution of the conditions.
 func TestQPNoiseForZeros(t *testing.T) {
 	serial.Test(t)
 	problems, optimal := numtest.Long(20000), 0
@@ -124,7 +119,7 @@ func TestQPNoiseForZeros(t *testing.T) {
 			continue
 		}
 		optimal++
-		if kkt := kktOf(&q, &s); kkt > 1e-8 && s.Residual.Relative > convergedTol {
+		if kkt := kktResidual(&q, &s); kkt > 1e-8 && s.Residual.Relative > convergedTol {
 			t.Errorf("%d: KKT %g, %+v", i, kkt, s.Residual)
 		}
 	}
@@ -133,9 +128,7 @@ func TestQPNoiseForZeros(t *testing.T) {
 	}
 }
 
-// A row is lone if all its entries but one are negligible in certain units. The other rows must
-// agree on these units. A majority of them must agree on the unit of the variable that has the
-// large entry.
+// A row is lone if all its entries but one are negligible in units on which the other rows agree.
 func TestQPLoneRows(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -15,7 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Nothing connects the parts of this program. Each part is solved as if it were alone.
+// The tests below check that each unconnected part of a program is solved as if it were the whole
+// program.
 
 func diagonal(v ...float64) *mat.Dense {
 	m := mat.NewDense(len(v), len(v), nil)
@@ -25,8 +26,8 @@ func diagonal(v ...float64) *mat.Dense {
 	return m
 }
 
-// glue returns the program of several unconnected ones.
-func glue(parts ...QP) QP {
+// glueParts returns the program of several unconnected ones.
+func glueParts(parts ...QP) QP {
 	n, m, eq := 0, 0, 0
 	for _, p := range parts {
 		n, m, eq = n+len(p.P), m+len(p.H), eq+len(p.B)
@@ -78,10 +79,8 @@ func TestQPPartsAreFound(t *testing.T) {
 	}
 }
 
-// In these programs the numbers of one variable or row are negligible compared with the numbers of
-// another. Earlier versions failed on each of them: a row was violated by as much as its terms, a
-// small variable or multiplier had no correct digits, or there was no solution. Two programs are
-// unbounded; there, a row that only rounding violates had ended the ray.
+// Variables and rows keep correct digits although their numbers are negligible compared with
+// others. Earlier versions failed on each program.
 func TestQPFarApart(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -123,8 +122,8 @@ func TestQPFarApart(t *testing.T) {
 	}
 }
 
-// These programs are composed of parts, each in its own units. Their status follows from the status
-// of the parts. Their solutions and derivatives are accurate relative to the size of each part.
+// The status, solution and derivatives of a program of parts follow from each part, relative to the
+// part's size.
 func TestQPPartsInAnyUnits(t *testing.T) {
 	serial.Test(t)
 	worst, derivative, derivatives := 0.0, 0.0, 0
@@ -150,7 +149,7 @@ func TestQPPartsInAnyUnits(t *testing.T) {
 				want = s.Status
 			}
 		}
-		q := glue(parts...)
+		q := glueParts(parts...)
 		var s Solution
 		err := s.Solve(&q)
 		count[s.Status]++
@@ -198,14 +197,13 @@ func TestQPPartsInAnyUnits(t *testing.T) {
 	}
 }
 
-// Along any direction, the derivative of the program consists of the derivatives of its parts. If
-// the solution of a part is a vertex, it does not move with the linear term, whatever the units of
-// the other parts are.
+// The derivative of a program along a direction consists of its parts' derivatives. A vertex does
+// not move with the linear term.
 func TestQPDirectionsOfPartsInAnyUnits(t *testing.T) {
 	serial.Test(t)
 	u, v := 0x1p40, 0x1p80
 	vertex := QP{P: []float64{-.18 * u * v, .72 * u * v}, G: square(.6*v, 0, -1.1*v, -1.2*v), H: []float64{-.4, -.2}}
-	q := glue(vertex, QP{Q: square(u, -.2*u, -.2*u, 1.04*u), P: []float64{u, 0}, G: mat.NewDense(1, 2, []float64{.7, -2.5}), H: []float64{-1}})
+	q := glueParts(vertex, QP{Q: square(u, -.2*u, -.2*u, 1.04*u), P: []float64{u, 0}, G: mat.NewDense(1, 2, []float64{.7, -2.5}), H: []float64{-1}})
 	var s Solution
 	if err := s.Solve(&q); err != nil {
 		t.Fatal(err)
@@ -239,7 +237,7 @@ func TestQPDirectionsOfPartsInAnyUnits(t *testing.T) {
 			directions = append(directions, u.apply((*QP)(d)))
 			want = append(want, dz)
 		}
-		q, d := glue(parts...), QPGrad(glue(directions...))
+		q, d := glueParts(parts...), QPGrad(glueParts(directions...))
 		var s Solution
 		dz := make([]float64, len(q.P))
 		if err := cmp.Or(s.Solve(&q), s.JVP(nil, dz, nil, nil, &d)); err != nil {
@@ -258,8 +256,8 @@ func TestQPDirectionsOfPartsInAnyUnits(t *testing.T) {
 	}
 }
 
-// A part may be so small that products of its numbers underflow, or even the numbers themselves.
-// Its solution is the same as for the part alone in larger units, to the digits that remain.
+// A part whose products underflow has the solution of the same part in larger units, up to lost
+// digits.
 func TestQPSmallParts(t *testing.T) {
 	optimal := 0
 	for i := range numtest.Long(3000) {
@@ -281,13 +279,13 @@ func TestQPSmallParts(t *testing.T) {
 		for _, x := range [][]float64{part.P, part.H, part.B} {
 			floats.Scale(by, x)
 		}
-		q := glue(QP{Q: diagonal(2), P: []float64{4}}, part)
+		q := glueParts(QP{Q: diagonal(2), P: []float64{4}}, part)
 		if err := s.Solve(&q); err != nil {
 			t.Errorf("%d, %s × %.3g: %v", i, kind.name, by, err)
 			continue
 		}
 		optimal++
-		// Each entry of z is rounded. Each product in the sums of the equations is rounded too.
+		// Each entry of z is rounded, and so is each product in the sums of the equations.
 		lost := math.SmallestNonzeroFloat64 * 100
 		for j, z := range alone.Z {
 			if got := s.Z[j+1]; math.Abs(got-z*by) > 1e-7*dense.Largest(alone.Z)*by+lost {
@@ -317,7 +315,8 @@ func TestQPWarmAfterUnbounded(t *testing.T) {
 	}
 }
 
-// If the same program is solved again, it is not factorised again, however far apart its parts are.
+// A second solve of the same program does not factorise it again, however different the units of
+// its parts are.
 func TestQPPartsKeepTheirFactor(t *testing.T) {
 	q := &QP{Q: diagonal(1, 0, 0), P: []float64{0, -1, -1e8}, G: mat.NewDense(2, 3, []float64{0, 1, 0, 0, 0, 1}), H: []float64{1, 1}}
 	var s Solution

@@ -12,9 +12,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The portfolio with the least variance holds only the riskless asset, where all terms of the
-// gradient are 0. The program has Q = diag(0, S), p = 0 and 1ᵀz = 1. Whether z is free or must not
-// be negative, the solution is (1, 0, …, 0), in any units.
+// In any units, the portfolio with the least variance holds only the riskless asset, although all
+// terms of the gradient are 0.
 func TestQPRiskless(t *testing.T) {
 	serial.Test(t)
 	for trial := range 400 {

@@ -13,8 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A row of zeros is the condition 0 ≤ h or 0 = b. The condition must hold exactly and in any units,
-// even if the row was in the working set of the previous problem.
+// A row of zeros requires 0 ≤ h or 0 = b exactly, in any units and after any earlier working set.
 func TestQPRowsOfZeros(t *testing.T) {
 	for _, b := range []float64{1, -1, 1e-200, -1e-200} {
 		q := QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{1, 1},
@@ -36,8 +35,8 @@ func TestQPRowsOfZeros(t *testing.T) {
 	}
 }
 
-// Two rows are multiples of each other, and the rounding of a large z exceeds the distance between
-// them. They must not replace each other in the working set without end.
+// Two nearly parallel rows do not replace each other without end if rounding of a large z exceeds
+// their distance.
 func TestQPParallelRowsAndLargeZ(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(5, 5, []float64{
@@ -60,8 +59,7 @@ func TestQPParallelRowsAndLargeZ(t *testing.T) {
 	}
 }
 
-// If a row does not restrict z, its multiplier decreases from one proximal step to the next. When
-// this multiplier underflows, it is set to 0.
+// A multiplier that decreases with each proximal step is set to 0 when it underflows.
 func TestQPMultiplierThatDecays(t *testing.T) {
 	q := QP{Q: mat.NewDense(3, 3, []float64{9, 0, 0, 0, 0, 0, 0, 0, 0}), P: make([]float64, 3),
 		G: mat.NewDense(4, 3, []float64{0, -3, -3, -2, 0, 3, 4, -1, 3, 2, -3, 1}), H: []float64{0, 0, -1, -3}}
@@ -71,8 +69,8 @@ func TestQPMultiplierThatDecays(t *testing.T) {
 	}
 }
 
-// The residual of a certificate is in the units of the variables. If only P and bounds contain a
-// variable, its unit comes from P.
+// The unit of a variable that occurs only in P and in bounds comes from P, and the residual of a
+// certificate uses it.
 func TestQPCertificateInTheUnitsOfP(t *testing.T) {
 	for _, p := range []float64{1e-19, 1, 1e19} {
 		q := QP{P: []float64{p}, A: mat.NewDense(2, 1, []float64{9.636252943829705e-18, -1.8542282969022785e-107}), B: []float64{-4.2e+45, 2.5e-89}}
@@ -83,8 +81,7 @@ func TestQPCertificateInTheUnitsOfP(t *testing.T) {
 	}
 }
 
-// The size of a row may exceed the range of float64 in the units of P. Such a row does not count as
-// a row of zeros. The row here is z ≥ 1e98.
+// A row beyond the range of float64 in the units of P does not count as a row of zeros.
 func TestQPRowBeyondTheUnitsOfP(t *testing.T) {
 	var s Solution
 	err := s.Solve(&QP{P: []float64{1e-135}, G: mat.NewDense(1, 1, []float64{-1e202}), H: []float64{-1e300}})
@@ -93,8 +90,8 @@ func TestQPRowBeyondTheUnitsOfP(t *testing.T) {
 	}
 }
 
-// Entries so small that their products underflow do not prove negative curvature. The computed zᵀQz
-// may be the rounding error of a number that float64 cannot represent.
+// Entries whose products underflow do not prove negative curvature, because zᵀQz may be a rounding
+// error.
 func TestQPCurvatureThatUnderflows(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(4, 4, []float64{
@@ -118,8 +115,8 @@ func TestQPCurvatureThatUnderflows(t *testing.T) {
 	}
 }
 
-// The residual of a certificate is relative to the terms of its equations. This also holds for rows
-// with one entry, which do not influence the units of the variables.
+// The residual of a certificate is relative to the terms of its equations, even for rows with one
+// entry.
 func TestQPInfeasibleBounds(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(2, 2, []float64{4.0505701909062962e+208, -1.9533796833148886e-44, -1.9533796833148886e-44, 9.420135949634367e-297}),
@@ -132,9 +129,7 @@ func TestQPInfeasibleBounds(t *testing.T) {
 	}
 }
 
-// A row holds one variable fixed. In another variable, the slope of the objective is tiny compared
-// with the slope in the fixed variable. Along this other variable the objective falls without end,
-// so the program is unbounded.
+// A program is unbounded even if its slope is tiny compared with the slope of a fixed variable.
 func TestQPUnboundedBesideLargeTerms(t *testing.T) {
 	for _, p := range []float64{1, 1e-3, 1e-6, 1e-9, 1e-11} {
 		q := QP{P: []float64{1, p}, G: mat.NewDense(1, 2, []float64{-1, 1}), H: []float64{1}, A: mat.NewDense(1, 2, []float64{1, 0}), B: []float64{-2}}
@@ -145,8 +140,7 @@ func TestQPUnboundedBesideLargeTerms(t *testing.T) {
 	}
 }
 
-// A direction is scaled to the length at which the objective falls by 1. If its entries underflow
-// at this length, the direction is not a proof, because it would be 0.
+// A direction that underflows at the length at which the objective falls by 1 is no proof.
 func TestQPDirectionThatUnderflows(t *testing.T) {
 	q := QP{P: []float64{1e155, 1e308, 2}, A: mat.NewDense(1, 3, []float64{0, -1, -1}), B: []float64{1}}
 	var s Solution
@@ -159,7 +153,7 @@ func TestQPDirectionThatUnderflows(t *testing.T) {
 	}
 }
 
-// A bound may underflow when it is divided by the size of its row. Its digits are then lost.
+// Solve returns ErrNotFinite if a bound underflows when it is divided by the size of its row.
 func TestQPBoundThatUnderflows(t *testing.T) {
 	var s Solution
 	for _, c := range []struct {
@@ -173,8 +167,8 @@ func TestQPBoundThatUnderflows(t *testing.T) {
 	}
 }
 
-// If far more rows are violated than can hold with equality, the rows enter one by one. If they
-// entered in blocks, there would be three times as many changes.
+// If far more rows are violated than can be active, the rows enter one by one. Blocks would take
+// three times as many changes.
 func TestQPManyRows(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 3))
 	const n = 50
@@ -187,7 +181,7 @@ func TestQPManyRows(t *testing.T) {
 		if s.Iterations > 8*n {
 			t.Errorf("%d changes of the working set for %d active rows", s.Iterations, len(s.set.w))
 		}
-		if off := kktOf(&q, &s); off > 1e-12 {
+		if off := kktResidual(&q, &s); off > 1e-12 {
 			t.Errorf("off the KKT conditions by %.2g", off)
 		}
 	}

@@ -16,8 +16,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// drawSides draws a feasible program with two-sided rows and bounds. Sides may be near, far,
-// missing or equal, and the feasible point may lie on them.
+// drawSides draws a feasible program with two-sided rows and bounds, at which the feasible point
+// may lie.
 func drawSides(rng *rand.Rand, n, m, q int) QP {
 	qp := randomQP(rng, n, m, q)
 	x := gaussians(rng, n)
@@ -80,30 +80,30 @@ func drawSides(rng *rand.Rand, n, m, q int) QP {
 	return qp
 }
 
-// oneSided is a program with only one-sided rows. It also lists the origin of each row.
-type oneSided struct {
+// A oneSidedQP is a program with only one-sided rows. It also lists the origin of each row.
+type oneSidedQP struct {
 	QP
 	general   int // rows of G of the program with two sides
 	rows      []oneSidedRow
 	equations []oneSidedRow // of A; those of the program itself have row -1
 }
 
-// oneSidedRow is the row or bound with index at in Lambda. The field sign is -1 for a lower side,
-// and 0 for equal sides.
+// oneSidedRow has the index of a row or bound in Lambda. Its sign is -1 for a lower side and 0 for
+// equal sides.
 type oneSidedRow struct {
 	at   int
 	sign float64
 }
 
-// asOneSided writes the program q with one-sided rows. Lower sides become rows of −G, bounds become
-// rows of the identity matrix, and equal sides become equations.
-func asOneSided(q *QP) *oneSided {
+// asOneSided converts q to one-sided rows. Equal sides become equations, and bounds become rows of
+// the identity matrix.
+func asOneSided(q *QP) *oneSidedQP {
 	n := len(q.P)
 	shape, err := q.shape()
 	if err != nil {
 		panic(err)
 	}
-	s := &oneSided{QP: QP{Q: q.Q, P: q.P}, general: shape.general}
+	s := &oneSidedQP{QP: QP{Q: q.Q, P: q.P}, general: shape.general}
 	var g, a []float64
 	for r := range shape.m {
 		lo, hi := q.sides(r, shape.general)
@@ -144,7 +144,7 @@ func asOneSided(q *QP) *oneSided {
 }
 
 // twoSidedMultipliers returns the multipliers of the program with two sides.
-func (s *oneSided) twoSidedMultipliers(sol *Solution, m int) (lambda, nu []float64) {
+func (s *oneSidedQP) twoSidedMultipliers(sol *Solution, m int) (lambda, nu []float64) {
 	lambda = make([]float64, m)
 	for i, r := range s.rows {
 		lambda[r.at] += r.sign * sol.Lambda[i]
@@ -160,7 +160,7 @@ func (s *oneSided) twoSidedMultipliers(sol *Solution, m int) (lambda, nu []float
 }
 
 // cotangents returns the one-sided program's cotangents for the other's.
-func (s *oneSided) cotangents(dlambda, dnu []float64) (l, v []float64) {
+func (s *oneSidedQP) cotangents(dlambda, dnu []float64) (l, v []float64) {
 	for _, r := range s.rows {
 		l = append(l, r.sign*dlambda[r.at])
 	}
@@ -174,9 +174,9 @@ func (s *oneSided) cotangents(dlambda, dnu []float64) (l, v []float64) {
 	return l, v
 }
 
-// gradient converts a gradient of the one-sided program back. Equal sides share one gradient, in H
-// or ZMax.
-func (s *oneSided) gradient(from, to *QPGrad) {
+// convertGradient converts a gradient of the one-sided program back. Equal sides share one
+// gradient, in H or ZMax.
+func (s *oneSidedQP) convertGradient(from, to *QPGrad) {
 	to.Q.Add(to.Q, from.Q)
 	to.P = slices.Clone(from.P)
 	add := func(at int, row []float64, sign, right float64, rhs ...[]float64) {
@@ -223,8 +223,8 @@ func sidesGrad(q *QP) *QPGrad {
 	return g
 }
 
-// The solution, its multipliers and its derivatives are the same as for the program with one row
-// for each side.
+// A program with two-sided rows has the solution and derivatives of the program with one row for
+// each side.
 func TestQPSidesAgainstOneSidedRows(t *testing.T) {
 	serial.Test(t)
 	for seed := range uint64(3000) {
@@ -264,7 +264,7 @@ func checkSides(t testing.TB, seed uint64, n, m, q int) {
 		}
 		return
 	}
-	if kkt := kktOf(&qp, &s); kkt > 1e-11 {
+	if kkt := kktResidual(&qp, &s); kkt > 1e-11 {
 		t.Errorf("%d: KKT %g", seed, kkt)
 	}
 	if d := max(maxDiff([]float64{s.Objective}, []float64{o.Objective})); d > 1e-10 {
@@ -292,7 +292,7 @@ func checkSides(t testing.TB, seed uint64, n, m, q int) {
 		t.Errorf("%d: multipliers off by %g", seed, d)
 	}
 	want := sidesGrad(&qp)
-	one.gradient(h, want)
+	one.convertGradient(h, want)
 	for r := range s.Lambda { // equal sides: where the multiplier is
 		lo, hi := qp.sides(r, one.general)
 		if lo == hi && s.Lambda[r] < 0 {
@@ -313,7 +313,7 @@ func checkSides(t testing.TB, seed uint64, n, m, q int) {
 
 // onlySides reports whether an error of a derivative refuses sides alone.
 func onlySides(t testing.TB, err error) bool {
-	for input := range refused(t, err) {
+	for input := range refusedInputs(t, err) {
 		if !slices.Contains([]string{"L", "H", "ZMin", "ZMax"}, input) {
 			return false
 		}
@@ -445,8 +445,7 @@ func TestQPSidesCertificates(t *testing.T) {
 	}
 }
 
-// certificateOff returns how far the certificate of s is from a proof, relative to the terms of the
-// proof.
+// certificateOff returns the error of the certificate of s, relative to the terms of the proof.
 func certificateOff(q *QP, s *Solution) float64 {
 	n, c := len(q.P), &s.Certificate
 	shape, _ := q.shape()
@@ -527,7 +526,7 @@ func TestQPSidesWarm(t *testing.T) {
 				t.Fatalf("%d, step %d: warm %v %v, cold %v %v", seed, step, err, warm.Objective, errCold, cold.Objective)
 			}
 			if err == nil {
-				if kkt := kktOf(&q, &warm); kkt > 1e-9 {
+				if kkt := kktResidual(&q, &warm); kkt > 1e-9 {
 					t.Fatalf("%d, step %d: KKT %g", seed, step, kkt)
 				}
 			}
@@ -561,7 +560,7 @@ func TestQPSidesWarm(t *testing.T) {
 
 // movedBy returns q moved by x times the direction d.
 func movedBy(q *QP, d *QPGrad, x float64) *QP {
-	out := shifted(q, d, x)
+	out := shiftedQP(q, d, x)
 	move := func(from, by []float64) []float64 {
 		to := slices.Clone(from)
 		for i := range to {
@@ -573,7 +572,7 @@ func movedBy(q *QP, d *QPGrad, x float64) *QP {
 	return out
 }
 
-// sidesDirection draws a direction of all data of q. Along it, equal sides stay equal.
+// sidesDirection draws a direction of all data of q, along which equal sides stay equal.
 func sidesDirection(rng *rand.Rand, q *QP) *QPGrad {
 	d := randomDirection(rng, q)
 	shape, err := q.shape()
@@ -593,8 +592,8 @@ func sidesDirection(rng *rand.Rand, q *QP) *QPGrad {
 	return d
 }
 
-// The test compares derivatives with respect to all data with difference quotients, and VJP and
-// Jacobian with JVP.
+// JVP equals difference quotients in all data of two-sided programs, and VJP and Jacobian agree
+// with it.
 func TestQPSidesDerivatives(t *testing.T) {
 	serial.Test(t)
 	checked := 0
@@ -602,7 +601,7 @@ func TestQPSidesDerivatives(t *testing.T) {
 		rng := rand.New(rand.NewPCG(seed, 23))
 		n := 1 + rng.IntN(6)
 		q := drawSides(rng, n, rng.IntN(8), rng.IntN(2))
-		if q.H == nil && q.L != nil { // shifted moves H
+		if q.H == nil && q.L != nil { // shiftedQP moves H
 			q.H = slices.Repeat([]float64{math.Inf(1)}, len(q.L))
 		}
 		var s Solution
@@ -613,7 +612,7 @@ func TestQPSidesDerivatives(t *testing.T) {
 		m, k := len(s.Lambda), len(s.Nu)
 		got := make([]float64, n+m+k)
 		if err := s.JVP(nil, got[:n], got[n:n+m], got[n+m:], d); err != nil {
-			if len(refused(t, err)) == 0 {
+			if len(refusedInputs(t, err)) == 0 {
 				t.Errorf("%d: %v", seed, err)
 			}
 			continue
@@ -622,7 +621,7 @@ func TestQPSidesDerivatives(t *testing.T) {
 		if err := s.VJP(nil, g, cot[:n], cot[n:n+m], cot[n+m:]); err != nil {
 			continue // sides apart
 		}
-		left, right, size := inner(cot, got), 0.0, 1.0
+		left, right, size := innerProduct(cot, got), 0.0, 1.0
 		df := d.fields()
 		for input, f := range g.fields() {
 			for i, v := range f {
@@ -639,7 +638,7 @@ func TestQPSidesDerivatives(t *testing.T) {
 				t.Errorf("%d: %v", seed, err)
 			} else if j != nil {
 				for i := range sum {
-					sum[i] += inner(j.RawRowView(i), f)
+					sum[i] += innerProduct(j.RawRowView(i), f)
 				}
 			}
 		}
@@ -657,8 +656,8 @@ func TestQPSidesDerivatives(t *testing.T) {
 			continue // a kink within the step
 		}
 		checked++
-		for i, v := range stack(&up) {
-			if want := (v - stack(&down)[i]) / (2 * h); math.Abs(got[i]-want) > 1e-5*max(1, dense.Largest(got)) {
+		for i, v := range stackSolution(&up) {
+			if want := (v - stackSolution(&down)[i]) / (2 * h); math.Abs(got[i]-want) > 1e-5*max(1, dense.Largest(got)) {
 				t.Errorf("%d: JVP entry %d is %v, differences say %v", seed, i, got[i], want)
 			}
 		}
@@ -725,7 +724,7 @@ func TestQPSidesKinks(t *testing.T) {
 			}
 			g := sidesGrad(&q)
 			g.Q, g.G = nil, nil
-			missing := refused(t, s.VJP(nil, g, []float64{1}, nil, nil))
+			missing := refusedInputs(t, s.VJP(nil, g, []float64{1}, nil, nil))
 			if names := slices.Sorted(maps.Keys(missing)); !slices.Equal(names, slices.Sorted(slices.Values(withSides(c.refused, native)))) {
 				t.Errorf("%s: refused %v, not %v", c.name, names, c.refused)
 			}
@@ -762,8 +761,8 @@ func TestQPSidesKinks(t *testing.T) {
 	}
 }
 
-// withSides adds the fields of sides to a QPGrad. They are zero because the program has no such
-// sides.
+// withSides adds the fields ZMin and ZMax to the names if P is among them and the program has rows
+// instead of bounds.
 func withSides(names []string, native bool) []string {
 	if slices.Contains(names, "P") && !native {
 		return append([]string{"ZMin", "ZMax"}, names...)
@@ -771,8 +770,7 @@ func withSides(names []string, native bool) []string {
 	return names
 }
 
-// Two sides may be so near each other that rounding hides on which of them a row lies. In this case
-// there is no one-sided derivative.
+// No one-sided derivative exists if rounding hides which of two near sides is active.
 func TestQPSidesNearEachOther(t *testing.T) {
 	q := QP{Q: mat.NewDense(1, 1, []float64{1}), P: []float64{-1}, ZMin: []float64{1}, ZMax: []float64{math.Nextafter(1, 2)}}
 	var s Solution
@@ -781,14 +779,13 @@ func TestQPSidesNearEachOther(t *testing.T) {
 	}
 	d := &QPGrad{P: []float64{1}}
 	for _, err := range []error{s.JVP(nil, make([]float64, 1), nil, nil, d), s.DirectionalDerivative(nil, make([]float64, 1), nil, nil, d)} {
-		if e := refused(t, err)["P"]; e == nil || !slices.Equal(e.Weak.Rows, []int{0}) || !strings.Contains(e.Remedy, "sides") {
+		if e := refusedInputs(t, err)["P"]; e == nil || !slices.Equal(e.Weak.Rows, []int{0}) || !strings.Contains(e.Remedy, "sides") {
 			t.Errorf("%v", err)
 		}
 	}
 }
 
-// The answer does not depend on the units of the variables, the rows and the objective. Nor does it
-// depend on which side of a row is called the lower side.
+// The result of Solve depends neither on units nor on which side of a row is called the lower side.
 func TestQPSidesUnits(t *testing.T) {
 	serial.Test(t)
 	for seed := range uint64(500) {

@@ -23,8 +23,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// qpGolden is one problem with its solution, computed by an independent implementation. If the VJP
-// of cotangentᵀz exists, qpGolden includes it.
+// A qpGolden is a problem with a solution, and a VJP of cotangentᵀz if one exists, from an
+// independent implementation.
 type qpGolden struct {
 	Kind       string
 	N, M       int
@@ -74,15 +74,15 @@ func (c *qpGolden) problem() *QP {
 	return &QP{Q: denseOrNil(c.Q), P: c.P, G: denseOrNil(c.G), H: c.H, A: denseOrNil(c.A), B: c.B}
 }
 
-// kktOf measures the KKT conditions of the program q at the solution, in the units of the program.
-// Its formulas are independent of the solver's.
-func kktOf(q *QP, s *Solution) float64 { return kktIn(q, s, slices.Repeat([]float64{1}, len(q.P))) }
+// kktResidual measures the KKT conditions of q at the solution, independently of the solver's
+// formulas.
+func kktResidual(q *QP, s *Solution) float64 {
+	return kktResidualIn(q, s, slices.Repeat([]float64{1}, len(q.P)))
+}
 
-// kktIn measures the KKT conditions in the given units. The gradient is relative to the largest of
-// its terms. A row's violation is relative to |h_r| + ‖G_r‖·‖z‖, which is the largest possible size
-// of the row's terms. A product of multiplier and slack is relative to the product of the sizes of
-// both. Other units of the objective and of the rows change none of these ratios.
-func kktIn(q *QP, s *Solution, unit []float64) float64 {
+// kktResidualIn measures the KKT conditions in the given units of z. Each condition is relative to
+// its terms, so units of the objective and of the rows do not matter.
+func kktResidualIn(q *QP, s *Solution, unit []float64) float64 {
 	n := len(q.P)
 	grad := slices.Clone(q.P)
 	size, reach := 0.0, 0.0
@@ -173,7 +173,7 @@ func TestQPGolden(t *testing.T) {
 			t.Errorf("%d %s: %v", i, c.Kind, err)
 			continue
 		}
-		kkt := max(kktOf(q, &s), s.Residual.Relative)
+		kkt := max(kktResidual(q, &s), s.Residual.Relative)
 		dz := maxDiff(s.Z, c.Z)
 		t.Logf("%2d %-8s n %2d m %2d q %d: KKT %.1e, z off %.1e, changes %d, proximal %d, refinements %d",
 			i, c.Kind, c.N, c.M, len(c.B), kkt, dz, s.Iterations, s.Proximal, s.Refinements)
@@ -504,9 +504,9 @@ func drawQP(rng *rand.Rand, n, m, q int) (QP, string) {
 
 var qpRandom = flag.Int("qp.random", 20_000, "number of random feasible problems to solve; 1000000 takes minutes")
 
-// No feasible problem may have the status infeasible or unbounded, and each must be solved. Duality
-// decides whether a status is right. The full run is
+// Solve solves every feasible problem to a KKT residual of 1e-9. The full run is
 //
+//	go test ./qpdiff -run TestQPRandomFeasible -qp.random 1000000
 //	go test ./qpdiff -run TestQPRandomFeasible -qp.random 1000000
 func TestQPRandomFeasible(t *testing.T) {
 	const chunk = 1000
@@ -520,7 +520,7 @@ func TestQPRandomFeasible(t *testing.T) {
 			if err := s.Solve(&qp); err != nil {
 				return fmt.Errorf("chunk %d, problem %d (n %d, m %d, q %d, %s): %w", c, i, n, len(qp.H), len(qp.B), kind, err)
 			}
-			if kkt := max(kktOf(&qp, &s), s.Residual.Relative); !(kkt <= 1e-9) {
+			if kkt := max(kktResidual(&qp, &s), s.Residual.Relative); !(kkt <= 1e-9) {
 				return fmt.Errorf("chunk %d, problem %d (n %d, m %d, q %d, %s): KKT %g", c, i, n, len(qp.H), len(qp.B), kind, kkt)
 			} else {
 				worst[c] = max(worst[c], kkt)
@@ -557,7 +557,7 @@ func TestQPStatusRandom(t *testing.T) {
 		count[s.Status]++
 		switch s.Status {
 		case Optimal:
-			if kkt := kktOf(&qp, &s); err != nil || kkt > 1e-9 {
+			if kkt := kktResidual(&qp, &s); err != nil || kkt > 1e-9 {
 				t.Errorf("%d: KKT %g, error %v", i, kkt, err)
 			}
 		case Infeasible, Unbounded:
@@ -594,8 +594,7 @@ func TestQPMinimum(t *testing.T) {
 		if v := objective(s.Z); math.Abs(v-s.Objective) > 1e-12*max(1, math.Abs(v)) {
 			t.Fatalf("Objective %v, computed %v", s.Objective, v)
 		}
-		// The test checks the sign of λ and its value: if h rises to h + δ, the optimum falls by at most
-		// λᵀδ.
+		// If h rises to h + δ, the optimum falls by at most λᵀδ.
 		if len(qp.H) == 0 {
 			return
 		}
@@ -661,7 +660,7 @@ func TestQPWarmStart(t *testing.T) {
 		if d := math.Abs(warm.Objective - cold.Objective); d > 1e-9*max(1, math.Abs(cold.Objective)) {
 			t.Errorf("%s: objectives %v warm, %v cold", kind, warm.Objective, cold.Objective)
 		}
-		if kkt := kktOf(&next, &warm); kkt > 1e-9 {
+		if kkt := kktResidual(&next, &warm); kkt > 1e-9 {
 			t.Errorf("%s: warm KKT %g", kind, kkt)
 		}
 		warm.Reset()
@@ -674,7 +673,7 @@ func TestQPWarmStart(t *testing.T) {
 	}
 }
 
-// If an equality depends on others, it must be checked again even if only b changes.
+// A warm start checks a dependent equality again even if only b changes.
 func TestQPWarmStartNoticesInconsistency(t *testing.T) {
 	eye := mat.NewDense(2, 2, []float64{1, 0, 0, 1})
 	qp := QP{Q: eye, P: []float64{0, 0}, A: mat.NewDense(2, 2, []float64{1, 1, 2, 2}), B: []float64{1, 2}}
@@ -743,8 +742,7 @@ func TestQPAllocatesNothing(t *testing.T) {
 	}
 }
 
-// FuzzQP solves problems with shapes and values of all kinds. There may be no panic and no NaN, and
-// the status must agree with the result.
+// FuzzQP checks that Solve never panics and that its result agrees with its status.
 func FuzzQP(f *testing.F) {
 	f.Add(uint64(1), 3, 4, 1, uint8(0), 1.0)
 	f.Add(uint64(2), 1, 0, 0, uint8(1), math.NaN())
@@ -825,7 +823,7 @@ func FuzzQP(f *testing.F) {
 			}
 		}
 		if err == nil {
-			if kkt := kktIn(&qp, &s, s.set.unit); !(kkt <= 1e-8) {
+			if kkt := kktResidualIn(&qp, &s, s.set.unit); !(kkt <= 1e-8) {
 				t.Fatalf("%s: KKT %g", kind, kkt)
 			}
 		}

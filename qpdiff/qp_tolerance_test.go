@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The tests below check the tolerances with which the QP solver makes its decisions. A decision
-// must be as documented both at a third of the tolerance and at three times the tolerance.
+// The tests below check each decision of the QP solver at a third of its tolerance and at three
+// times its tolerance.
 
 func square(x ...float64) *mat.Dense {
 	n := int(math.Sqrt(float64(len(x))))
@@ -30,8 +30,8 @@ func TestQPAsymmetry(t *testing.T) {
 		{"rounding", asymmetryWant / 3, nil},
 		{"more", 3 * asymmetryWant, ErrDomain},
 	} {
-		// The first variable is in other units, which give Q entries of other sizes. The large entries
-		// then must not hide the asymmetry of small ones.
+		// Large entries of Q, in another unit of the first variable, must not hide the asymmetry of
+		// small ones.
 		for _, d := range []float64{1, 1e-6, 1e6} {
 			q := square(2*d*d, d, 0, d*(1+c.off), 2, 1, 0, 1, 2)
 			var s Solution
@@ -40,8 +40,8 @@ func TestQPAsymmetry(t *testing.T) {
 			}
 		}
 	}
-	// The asymmetry of two entries is compared with the diagonal. If the columns of X are orthogonal,
-	// the entries of XᵀX off the diagonal are only rounding errors.
+	// The asymmetry of two entries is compared with the diagonal, because off-diagonal entries of
+	// XᵀX may be only rounding errors.
 	var s Solution
 	if err := s.Solve(&QP{Q: square(1, 1e-17, -1e-17, 1), P: []float64{1, 1}}); err != nil {
 		t.Errorf("orthogonal columns: %v", err)
@@ -70,8 +70,8 @@ const (
 	farWant       = 1e-11
 )
 
-// rotatedMatrix returns a matrix with the eigenvectors (1, 1) and (1, −1). The eigenvalue of (1, 1)
-// is 1, and the parameter is the eigenvalue of (1, −1).
+// rotatedMatrix returns a matrix with the eigenvalue 1 of (1, 1) and the given eigenvalue of (1,
+// −1).
 func rotatedMatrix(eigenvalue float64) *mat.Dense {
 	return square((1+eigenvalue)/2, (1-eigenvalue)/2, (1-eigenvalue)/2, (1+eigenvalue)/2)
 }
@@ -99,7 +99,7 @@ func TestQPConvexTol(t *testing.T) {
 func TestQPPivotTol(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		solve := func(low float64) int {
-			// With a unit diagonal and 1 − low off the diagonal, the smallest eigenvalue is low.
+			// A unit diagonal and 1 − low off the diagonal give the smallest eigenvalue low.
 			q := square(1, 1-low, 1-low, 1)
 			q.Scale(unit, q)
 			var s Solution
@@ -117,8 +117,8 @@ func TestQPPivotTol(t *testing.T) {
 	}
 }
 
-// Two equalities at an angle count as independent, or one of them counts as a copy of the other
-// with errors in its coefficients.
+// Two equalities are independent if their angle exceeds dependWant. At a smaller angle, one counts
+// as a copy of the other.
 func TestQPDependTol(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		solve := func(angle, second float64) float64 {
@@ -203,7 +203,7 @@ func TestQPRayTol(t *testing.T) {
 	}
 }
 
-// If rounding alone could make a row limit a step, the row would leave and return again and again.
+// A row that limits a step only by rounding is ignored, because it would return again and again.
 func TestQPBlockTol(t *testing.T) {
 	q := QP{
 		P: []float64{1.443589236874637e-252, -7.967023173623321e+69, 9.938234166342178e-88, 3.2652584470961716e+189},
@@ -218,9 +218,8 @@ func TestQPBlockTol(t *testing.T) {
 	}
 }
 
-// If a row contributes nothing to a proof, its multiplier is 0. With a multiplier of rounding size,
-// the combination of the rows would not be 0 in other units. If the proof needs a small multiplier,
-// the solver keeps it.
+// A row that contributes nothing to a proof has the multiplier 0, because rounding errors matter in
+// other units.
 func TestQPRayNoise(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 3))
 	for range 1000 {
@@ -240,8 +239,8 @@ func TestQPRayNoise(t *testing.T) {
 	}
 }
 
-// A row differs from a combination of large rows by an angle that is larger than rounding. The row
-// is used if it is violated by more than the rounding errors of the large rows.
+// A row near a combination of large rows is used if its violation exceeds the rounding errors of
+// these rows.
 func TestQPRoundings(t *testing.T) {
 	const large = 1000
 	sum := 4.0 * large // the sum of the terms of z₁ + 1000·z₃ = 1001 and 1000·z₃ = 1000
@@ -278,14 +277,15 @@ func TestQPSmallestRow(t *testing.T) {
 	}
 }
 
-// If the violation of a row is negligible, the row stays out of the working set.
+// A row whose violation is negligible stays out of the working set.
 func TestQPFeasTol(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		for _, c := range []struct {
 			off    float64
 			active bool
 		}{{feasWant / 3, false}, {3 * feasWant, true}} {
-			// Without the row z₁ + z₂ ≤ 2, the minimiser is (1+off, 1+off). The terms of the row sum to 4.
+			// Without the row z₁ + z₂ ≤ 2, the minimiser is (1+off, 1+off). The terms of the row
+			// sum to 4.
 			v := 1 + 2*c.off
 			q := QP{Q: square(1, 0, 0, 1), P: []float64{-v, -v}, G: mat.NewDense(1, 2, []float64{unit, unit}), H: []float64{2 * unit}}
 			var s Solution
@@ -299,9 +299,8 @@ func TestQPFeasTol(t *testing.T) {
 	}
 }
 
-// A row forms an angle with the other rows. If the angle is larger than rounding, the row is used
-// if there is no other way to satisfy it. If the angle is smaller, the row counts as a copy with
-// errors.
+// A row at a small angle to other rows is used if no other row helps. At an angle of rounding size,
+// it counts as a copy.
 func TestQPNoneLeft(t *testing.T) {
 	for _, c := range []struct {
 		angle float64
@@ -322,15 +321,14 @@ func TestQPNoneLeft(t *testing.T) {
 	}
 }
 
-// Bounds leave exactly one direction. The slope along this direction is compared with the largest
-// slope.
+// The slope along the only free direction is compared with the largest slope.
 func TestQPSlopeTol(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		for _, c := range []struct {
 			slope     float64
 			unbounded bool
 		}{{3 * slopeWant * dense.Eps, true}, {slopeWant * dense.Eps / 3, false}} {
-			// With z₁ ≥ 0 and z₁ + z₂ ≥ 0, the objective falls along (0, 1).
+			// For z₁ ≥ 0 and z₁ + z₂ ≥ 0, the objective falls along (0, 1).
 			q := QP{P: []float64{unit, -c.slope * unit}, G: square(-1, 0, -1, -1), H: []float64{0, 0}}
 			var s Solution
 			if err := s.Solve(&q); (s.Status == Unbounded) != c.unbounded {
@@ -340,9 +338,7 @@ func TestQPSlopeTol(t *testing.T) {
 	}
 }
 
-// Along (1, −1) Q is flat, and the objective falls at the rate of 2 units. If the bounds are so far
-// away that the terms of Qz hide this slope, the program is unbounded. Otherwise the minimiser is
-// the corner.
+// A program is unbounded if its bounds are so far away that rounding of Qz hides the slope.
 func TestQPFarTol(t *testing.T) {
 	for _, unit := range []float64{1, 0x1p-30, 0x1p30} {
 		for _, twoSided := range []bool{false, true} {
@@ -367,9 +363,7 @@ func TestQPFarTol(t *testing.T) {
 	}
 }
 
-// There are three equalities of two variables. The third contradicts the other two, but by less
-// than the coefficients of this proof. The residual divides the violation by the sizes of the third
-// equality's right-hand side and of z, and is less than half of off.
+// A violated equality is accepted if it contradicts other equalities by less than the tolerance.
 func TestQPDefaultTol(t *testing.T) {
 	for _, c := range []struct {
 		off    float64
@@ -383,8 +377,8 @@ func TestQPDefaultTol(t *testing.T) {
 	}
 }
 
-// Proximal steps continue while they reduce the residual. In extreme units, linear programs
-// therefore seldom end between 1e-13 and 1e-12.
+// Programs in extreme units seldom end at residuals between 1e-13 and 1e-12, because proximal steps
+// continue while they help.
 func TestQPConverged(t *testing.T) {
 	early, problems := 0, numtest.Long(600)
 	for i := range problems {
@@ -392,7 +386,7 @@ func TestQPConverged(t *testing.T) {
 		q := boundedQP(rng, 4+rng.IntN(5))
 		u := drawUnits(rng, &q, 10, 6, true)
 		q = u.apply(&q)
-		q.Q = spectrum(rng, len(q.P), 11+5*rng.Float64())
+		q.Q = spectralMatrix(rng, len(q.P), 11+5*rng.Float64())
 		var s Solution
 		if s.Solve(&q) == nil && s.Residual.Relative > convergedWant && s.Residual.Relative <= 10*convergedWant {
 			early++
@@ -403,8 +397,7 @@ func TestQPConverged(t *testing.T) {
 	}
 }
 
-// The solver keeps its factor if the linear term and the bounds are at most 1000 times as large or
-// as small as before.
+// The solver keeps its factor until the linear term or the bounds change by a factor of 1000.
 func TestQPStaleSize(t *testing.T) {
 	for _, c := range []struct {
 		times float64
@@ -434,8 +427,7 @@ func TestQPStaleSize(t *testing.T) {
 	}
 }
 
-// One variable may be large, and the only row does not contain it. The row is satisfied to the size
-// of its own terms. Few programs need a correction for this.
+// A row is satisfied to the size of its own terms even if a variable outside the row is large.
 func TestQPLooseTol(t *testing.T) {
 	serial.Test(t)
 	refinements := 0
@@ -465,8 +457,8 @@ func TestQPLooseTol(t *testing.T) {
 	}
 }
 
-// If a bound exceeds the usual bound by a factor of more than openBound, the solver does not use it
-// to estimate the size of z.
+// The solver ignores a bound in its estimate of |z| if it exceeds the usual bound by more than
+// openBound.
 func TestQPOpenBound(t *testing.T) {
 	for _, unit := range []float64{1, 1e-9, 1e9} {
 		for _, c := range []struct {
@@ -513,8 +505,8 @@ func TestQPCirclesEnd(t *testing.T) {
 	}
 }
 
-// H and C differ from unscaled matrices only by units. After scaling, the entries of C are near
-// one, and the entries of H are near each other.
+// The scaling of matrices H and C makes the entries of C near one, and the entries of H near each
+// other.
 func TestGeometricScale(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 0))
 	for trial := range 200 {
@@ -559,9 +551,8 @@ func TestGeometricScale(t *testing.T) {
 	}
 }
 
-// If Q is flat in some directions compared with the proximal term, the steps are slow. They end
-// with the status Optimal only if the gradient of each variable is small compared with its own
-// terms. Larger terms of other variables do not count.
+// A solve for a flat Q ends as Optimal only if the gradient of each variable is small relative to
+// its own terms.
 func TestQPFlat(t *testing.T) {
 	q := QP{
 		Q: mat.NewDense(5, 5, []float64{838431.0915452668, -0.04164988116199243, -838431.0915452668, 496.5228727840758, -582396.1088123206, -0.04164988116199243, 1.8615547722230313e-06, 0.04164988116199243, 0.6162614184635511, 0.8343558156790314, -838431.0915452668, 0.04164988116199243, 838431.0915452668, -496.5228727840758, 582396.1088123206, 496.5228727840758, 0.6162614184635511, -496.5228727840758, 1.0334690652956653e+06, 266366.4742212963, -582396.1088123206, 0.8343558156790314, 582396.1088123206, 266366.4742212963, 753412.3129624713}),

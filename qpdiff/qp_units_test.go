@@ -15,8 +15,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// qpUnits is a change of units: z = D z′ with a diagonal D. The objective is multiplied by the
-// field objective, row r of G by rows[r], and row r of A by equalityRows[r].
+// qpUnits is a change of units z = D z′ with diagonal D, and of the units of the objective and the
+// rows.
 type qpUnits struct {
 	objective             float64
 	d, rows, equalityRows []float64
@@ -47,8 +47,8 @@ func (u *qpUnits) apply(q *QP) QP {
 	return out
 }
 
-// distanceTo returns how far t, the solution of the equivalent problem, is from the solution s.
-// This is the largest difference, relative to the largest entry.
+// distanceTo returns the largest difference between the solutions s and t, relative to the largest
+// entry.
 func (u *qpUnits) distanceTo(s, t *Solution) float64 {
 	worst := 0.0
 	part := func(x, y []float64, unit func(i int) float64) {
@@ -68,8 +68,8 @@ func (u *qpUnits) distanceTo(s, t *Solution) float64 {
 	return worst
 }
 
-// drawUnits draws one change of units. The units are powers base^k with |k| ≤ maxPower. If the
-// parameter coordinates is false, all variables have the same unit.
+// drawUnits draws units base^k with |k| ≤ maxPower. If coordinates is false, all variables have the
+// same unit.
 func drawUnits(rng *rand.Rand, q *QP, base float64, maxPower int, coordinates bool) qpUnits {
 	draw := func() float64 { return math.Pow(base, float64(rng.IntN(2*maxPower+1)-maxPower)) }
 	u := qpUnits{objective: 1}
@@ -90,8 +90,7 @@ func drawUnits(rng *rand.Rand, q *QP, base float64, maxPower int, coordinates bo
 	return u
 }
 
-// unitKinds are problems with a unique solution or without a solution. The margins of all decisions
-// are numbers of ordinary size.
+// unitKinds lists problems in which all decisions have a margin of ordinary size.
 var unitKinds = []struct {
 	name   string
 	status Status
@@ -153,7 +152,7 @@ var unitKinds = []struct {
 	}},
 	{"nonconvex", Nonconvex, func(rng *rand.Rand, n int) QP {
 		q := randomQP(rng, n, n, 0)
-		q.Q = spectrum(rng, n, 1)
+		q.Q = spectralMatrix(rng, n, 1)
 		i := rng.IntN(n)
 		q.Q.Set(i, i, -0.1)
 		return q
@@ -184,8 +183,8 @@ var unitKinds = []struct {
 	}},
 }
 
-// boundedQP draws a linear program. A vertex is its unique solution. At this vertex the first n
-// rows are active, with multipliers of about one.
+// boundedQP draws a linear program whose unique solution is a vertex of its first n rows, with
+// multipliers near one.
 func boundedQP(rng *rand.Rand, n int) QP {
 	q := randomQP(rng, n, 3*n, 0)
 	q.Q = nil
@@ -205,8 +204,7 @@ func boundedQP(rng *rand.Rand, n int) QP {
 	return q
 }
 
-// Units change no status, no kind of certificate, no active set, and no result by more than
-// rounding.
+// Units change no status, certificate or active set, and change results only by rounding.
 func TestQPUnits(t *testing.T) {
 	for _, kind := range unitKinds {
 		t.Run(kind.name, func(t *testing.T) {
@@ -222,8 +220,8 @@ func TestQPUnits(t *testing.T) {
 				for trial := range 6 {
 					most := 6
 					if trial%2 == 1 && kind.status == Unbounded {
-						// In larger units a linear term may outweigh Q by 1e12. The proximal steps then do not find
-						// the direction, and the solve ends at the iteration limit.
+						// If a linear term outweighs Q by 1e12, the solve may end at the iteration
+						// limit before it finds the direction.
 						most = 3
 					}
 					u := drawUnits(rng, &qp, 10, most, trial%2 == 1)
@@ -262,9 +260,8 @@ func TestQPUnits(t *testing.T) {
 	}
 }
 
-// Units that are powers of two change no bit. The unit of the objective must be a power of four,
-// because the factor of Q holds its square root. The units of the rows, and one unit of all
-// variables, may be any powers of two.
+// Units that are powers of two change no bit, but the unit of the objective must be a power of
+// four. The factor of Q holds the square root of this unit.
 func TestQPUnitsExact(t *testing.T) {
 	for _, kind := range unitKinds {
 		for i := range 30 {
@@ -287,15 +284,15 @@ func TestQPUnitsExact(t *testing.T) {
 	}
 }
 
-// The quadratics are definite and badly conditioned. The terms that cancel in the gap are larger
-// than the objective, by a factor of the condition number.
+// Programs with condition numbers up to 1e12 are solved, although the terms of the gap exceed the
+// objective.
 func TestQPIllConditioned(t *testing.T) {
 	for _, decades := range []float64{9, 10, 11, 12} {
 		worst := 0.0
 		for i := range 50 {
 			rng := rand.New(rand.NewPCG(23, uint64(i)))
 			n := 2 + rng.IntN(9)
-			qp := QP{Q: spectrum(rng, n, decades), P: gaussians(rng, n)}
+			qp := QP{Q: spectralMatrix(rng, n, decades), P: gaussians(rng, n)}
 			var s Solution
 			if err := s.Solve(&qp); err != nil {
 				t.Errorf("condition 1e%v, %d: %v", decades, i, err)
@@ -306,8 +303,8 @@ func TestQPIllConditioned(t *testing.T) {
 	}
 }
 
-// spectrum draws an n×n matrix whose eigenvalues range from 1 down to 10^−decades.
-func spectrum(rng *rand.Rand, n int, decades float64) *mat.Dense {
+// spectralMatrix draws an n×n matrix whose eigenvalues range from 1 down to 10^−decades.
+func spectralMatrix(rng *rand.Rand, n int, decades float64) *mat.Dense {
 	var qr mat.QR
 	qr.Factorize(mat.NewDense(n, n, gaussians(rng, n*n)))
 	var o, od mat.Dense
@@ -327,8 +324,8 @@ func spectrum(rng *rand.Rand, n int, decades float64) *mat.Dense {
 	return q
 }
 
-// A feasibility problem has no objective with which a multiplier could be compared, and a cone has
-// no bound with which z could be compared. The answers are exact zeros.
+// The solution of a feasibility problem or of a cone has exact zeros, because no scale exists to
+// compare with.
 func TestQPNoScale(t *testing.T) {
 	for i := range 200 {
 		rng := rand.New(rand.NewPCG(24, uint64(i)))
@@ -462,9 +459,8 @@ func TestQPOutOfRange(t *testing.T) {
 	}
 }
 
-// sameZeros reports whether q and scaledQP have the same zero entries, and whether every entry of
-// scaledQP that is not zero is finite and has full precision. scaledQP is then q in other units,
-// without underflow or overflow.
+// sameZeros reports whether scaledQP is q in other units, without underflow or overflow of an
+// entry.
 func sameZeros(q, scaledQP *QP) bool {
 	entries := func(q *QP) []float64 {
 		all := slices.Concat(q.P, q.H, q.B)
@@ -484,8 +480,8 @@ func sameZeros(q, scaledQP *QP) bool {
 	return true
 }
 
-// The units that Q gives the variables do not hide a gradient. If the gradient has the same sign
-// throughout a box, the solution is a vertex, however far apart the units are.
+// If the gradient has the same signs throughout a box, the solution is a vertex, whatever the units
+// are.
 func TestQPVertexInVariablesFarApart(t *testing.T) {
 	rng := rand.New(rand.NewPCG(26, 11))
 	wrong, refused := 0, 0
@@ -523,9 +519,7 @@ func TestQPVertexInVariablesFarApart(t *testing.T) {
 	}
 }
 
-// A row that is not active does not couple variables, however small one of its entries is compared
-// with the others. Each variable is at its own bound, and the gradient of each variable vanishes by
-// itself.
+// An inactive row does not couple variables, even if one of its entries is small.
 func TestQPRowsOfEntriesFarApart(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(26, 13))
@@ -578,7 +572,7 @@ func TestQPRowsOfEntriesFarApart(t *testing.T) {
 	}
 }
 
-// A multiplier may be small compared with the terms of another variable. It is exact all the same.
+// A multiplier is exact even if it is small compared with the terms of another variable.
 func TestQPSmallMultiplier(t *testing.T) {
 	q := &QP{P: []float64{154562.86670546708, -.17408484208056074},
 		G: mat.NewDense(1, 2, []float64{-28.913234901201193, 0}), H: []float64{-6.0783794978152695e-05},
@@ -590,10 +584,8 @@ func TestQPSmallMultiplier(t *testing.T) {
 	}
 }
 
-// The entries of Q differ by many decades, but the entries of P and of a box do not. The computed
-// point is a solution: by duality, its objective exceeds the minimum by at most a bound that is
-// small. This bound is the gradient times the width of the box, plus the products of slacks and
-// multipliers.
+// By duality, a computed point is optimal although the entries of Q differ by many decades. The gap
+// is at most the gradient times the width of the box, plus the products of slacks and multipliers.
 func TestQPOptimalInVariablesFarApart(t *testing.T) {
 	serial.Test(t)
 	const width = 3 // of the box, at most
@@ -654,8 +646,7 @@ func TestQPOptimalInVariablesFarApart(t *testing.T) {
 	}
 }
 
-// If an entry is negligible in its row and in its column, it does not change the scales. Any other
-// entry changes them.
+// An entry changes the scales unless it is negligible both in its row and in its column.
 func TestScalesWithoutTinyEntries(t *testing.T) {
 	for seed := range uint64(100) {
 		rng := rand.New(rand.NewPCG(seed, 31))

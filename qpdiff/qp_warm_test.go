@@ -13,9 +13,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A warm start changes no answer, whatever units the linear term, the bounds and the rows of the
-// previous problem had. Q is flat in one direction, and one active row limits this direction. The
-// solution therefore needs proximal steps.
+// A warm start changes no result, even if the previous problem had other units.
 func TestQPWarmStartFromOtherUnits(t *testing.T) {
 	serial.Test(t)
 	const n, m = 4, 2
@@ -77,8 +75,7 @@ func TestQPWarmStartFromOtherUnits(t *testing.T) {
 	}
 }
 
-// In a solve over the whole range of float64, the weight of the proximal term underflows. The next
-// solve uses nothing from this solve.
+// A solve whose proximal term underflows has no effect on the next solve.
 func TestQPWarmStartFromExtremes(t *testing.T) {
 	serial.Test(t)
 	const n, m, e = 8, 8, 3
@@ -104,8 +101,7 @@ func TestQPWarmStartFromExtremes(t *testing.T) {
 	}
 }
 
-// A solve of the definite program ends at its iteration limit, and the proximal term leaves the
-// range of float64. No factor remains then, and the next solve starts anew.
+// After a solve whose proximal term overflows, the next solve starts without a factor.
 func TestQPWithoutProximalFactor(t *testing.T) {
 	const bound, p = 1e-155, 1e165
 	q := QP{Q: square(1<<21, 1<<10, 1<<10, 2), P: []float64{p, p}, A: mat.NewDense(3, 2, []float64{0, 4, 4e-3, 4, 64, 0}), B: []float64{4 * bound, 4 * bound * (1 + 1e-3), 64 * bound * (1 + 3e-9)}}
@@ -121,8 +117,8 @@ func TestQPWithoutProximalFactor(t *testing.T) {
 	}
 }
 
-// A warm solve of a definite program has as many digits as a cold solve, even if the variables have
-// different units and the last solution was far away.
+// A warm solve of a definite program is as accurate as a cold solve, even if the last solution was
+// far away.
 func TestQPWarmDigits(t *testing.T) {
 	const e = .7e-12
 	q := &QP{Q: mat.NewDense(2, 2, []float64{1, .03 * e, .03 * e, e}), P: []float64{-1, -e * 1e10}}
@@ -136,7 +132,7 @@ func TestQPWarmDigits(t *testing.T) {
 	}
 }
 
-// A bound is tiny in the units of the last program. The solution still lies exactly on the bound.
+// A solution is exactly at a bound that is tiny in the units of the last program.
 func TestQPWarmSmallBound(t *testing.T) {
 	g := mat.NewDense(1, 3, []float64{0, 1, 0})
 	var s Solution
@@ -150,7 +146,7 @@ func TestQPWarmSmallBound(t *testing.T) {
 	}
 }
 
-// The last solution lies on a bound. This bound may be switched off, and on again.
+// A bound at which the last solution lies may be switched off and on again.
 func TestQPWarmStartSwitchesRowsOff(t *testing.T) {
 	for trial := range 300 {
 		rng := rand.New(rand.NewPCG(3, uint64(trial)))

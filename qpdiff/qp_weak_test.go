@@ -20,8 +20,8 @@ import (
 // complementarity draws.
 var complementarityProblems = flag.Int("complementarity", 1000, "programs drawn by each test of strict complementarity")
 
-// constructed is a program with a known solution.
-type constructed struct {
+// constructedProgram is a program with a known solution.
+type constructedProgram struct {
 	qp        QP
 	z, lambda []float64
 	weakRows  []int   // slack and multiplier 0
@@ -29,10 +29,9 @@ type constructed struct {
 	definite  bool
 }
 
-// construct draws a program from its solution. Of its rows, weakRows are weakly active; the others
-// are strictly active or inactive. The bounds are 0 and 1. Slacks are at least margin·(|h_r| +
-// ‖g_r‖‖z‖). Multipliers, times ‖g_r‖, are at least margin times the largest term of the gradient.
-func construct(rng *rand.Rand, weakRows int, margin float64) constructed {
+// constructProgram draws a program from its solution, with the given number of weakly active rows.
+// Slacks and multipliers of all other rows are at least the margin, relative to their terms.
+func constructProgram(rng *rand.Rand, weakRows int, margin float64) constructedProgram {
 	for {
 		n := 2 + rng.IntN(29)
 		strict, eq := rng.IntN(n-weakRows+1), 0
@@ -41,7 +40,7 @@ func construct(rng *rand.Rand, weakRows int, margin float64) constructed {
 			strict--
 		}
 		idle := rng.IntN(n)
-		c := constructed{z: gaussians(rng, n)}
+		c := constructedProgram{z: gaussians(rng, n)}
 		if rng.IntN(8) == 0 {
 			clear(c.z)
 		}
@@ -74,8 +73,8 @@ func construct(rng *rand.Rand, weakRows int, margin float64) constructed {
 			}
 		}
 		c.qp.Q = &q
-		// The product of each row with z must be 0 or 1. To achieve this, the row's coefficient at the
-		// largest entry of z is adjusted.
+		// The row's coefficient at the largest entry of z makes the product with z equal to the
+		// bound 0 or 1.
 		big := 0
 		for j, z := range c.z {
 			if math.Abs(z) > math.Abs(c.z[big]) {
@@ -160,7 +159,7 @@ func construct(rng *rand.Rand, weakRows int, margin float64) constructed {
 		}
 		c.qp.P = p
 		c.cond = max(kktCondition(&q, active), kktCondition(&q, held))
-		if margin > 0 && !c.separate(rng, margin) {
+		if margin > 0 && !c.reachMargin(rng, margin) {
 			continue
 		}
 		if c.cond <= 1e6 {
@@ -169,9 +168,9 @@ func construct(rng *rand.Rand, weakRows int, margin float64) constructed {
 	}
 }
 
-// separate moves one inactive row, if there is one, and one multiplier exactly to the margin. It
-// reports whether all slacks and multipliers are at or above the margin.
-func (c *constructed) separate(rng *rand.Rand, margin float64) bool {
+// reachMargin moves one slack and one multiplier to the margin, and reports whether none is below
+// it.
+func (c *constructedProgram) reachMargin(rng *rand.Rand, margin float64) bool {
 	z := floats.Norm(c.z, 2)
 	near := func() float64 { return margin * (1 + 9*rng.Float64()*float64(rng.IntN(2))) }
 	for r, l := range c.lambda {
@@ -205,9 +204,8 @@ func (c *constructed) separate(rng *rand.Rand, margin float64) bool {
 	return true
 }
 
-// gradientScale returns the largest of several norms: of p, of Qz, and of each row times its
-// multiplier.
-func (c *constructed) gradientScale() float64 {
+// gradientScale returns the largest norm among p, Qz and the rows times their multipliers.
+func (c *constructedProgram) gradientScale() float64 {
 	n := len(c.z)
 	qz := make([]float64, n)
 	for i := range n {
@@ -220,10 +218,9 @@ func (c *constructed) gradientScale() float64 {
 	return s
 }
 
-// inOtherUnits returns the construction c in other units: of the objective, of each row, and of all
-// variables together. If Q is definite, each variable has a unit of its own. If Q is not definite,
-// the proximal steps depend on the scale of the variables, and may end at Tol.
-func (c *constructed) inOtherUnits(rng *rand.Rand) QP {
+// inOtherUnits returns the program in random units. For a semidefinite Q all variables have the
+// same unit, because the proximal steps depend on it.
+func (c *constructedProgram) inOtherUnits(rng *rand.Rand) QP {
 	n := len(c.z)
 	unit := func() float64 { return math.Pow(10, 12*rng.Float64()-6) }
 	objective := unit()
@@ -280,7 +277,7 @@ func TestQPWeakRowsAreRefused(t *testing.T) {
 	answered := 0
 	for i := range numtest.Long(*complementarityProblems) {
 		rng := rand.New(rand.NewPCG(21, uint64(i)))
-		c := construct(rng, 1+rng.IntN(2), 0)
+		c := constructProgram(rng, 1+rng.IntN(2), 0)
 		q := c.qp
 		if i%2 == 1 {
 			q = c.inOtherUnits(rng)
@@ -302,13 +299,13 @@ func TestQPWeakRowsAreRefused(t *testing.T) {
 	t.Logf("%d of %d answered or named other rows", answered, numtest.Long(*complementarityProblems))
 }
 
-// Slacks and multipliers do not count as zero if they are a millionth of their scale.
+// A slack or multiplier of a millionth of its scale does not count as zero.
 func TestQPStrictRowsAreAnswered(t *testing.T) {
 	serial.Test(t)
 	refusedCount := 0
 	for i := range numtest.Long(*complementarityProblems) {
 		rng := rand.New(rand.NewPCG(23, uint64(i)))
-		c := construct(rng, 0, 1e-6)
+		c := constructProgram(rng, 0, 1e-6)
 		q := c.qp
 		if i%2 == 1 {
 			q = c.inOtherUnits(rng)
@@ -349,9 +346,8 @@ func TestQPKinkAtZeroBound(t *testing.T) {
 	}
 }
 
-// The problem ½(z − a)² subject to z ≤ h shows below which threshold a slack or a multiplier counts
-// as zero. The condition number of its system is 1. The numbers a and h are about 1, far from 0, or
-// within 1e-290 of 0.
+// The problem ½(z − a)² subject to z ≤ h has a kink if |z − h| or λ is below its rounding
+// threshold.
 func TestQPComplementarityTolerance(t *testing.T) {
 	for _, c := range []struct {
 		a, h    float64
@@ -399,13 +395,12 @@ func TestQPCrowdedVertex(t *testing.T) {
 	}
 }
 
-// Derivatives do not change the solver's working set, from which the next solve starts. The
-// one-sided derivative is the same with Generalised.
+// Derivatives do not change the working set from which the next solve starts.
 func TestQPDerivativesLeaveTheSolverAlone(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(25, 26))
 	for range 50 {
-		c := construct(rng, 1+rng.IntN(2), 0)
+		c := constructProgram(rng, 1+rng.IntN(2), 0)
 		var s, plain Solution
 		if s.Solve(&c.qp) != nil || plain.Solve(&c.qp) != nil {
 			t.Fatal("not solved")
@@ -427,19 +422,18 @@ func TestQPDerivativesLeaveTheSolverAlone(t *testing.T) {
 		if !slices.Equal(s.set.w, w) || !slices.Equal(triangleOf(), before) {
 			t.Error("the working set has changed")
 		}
-		if s.Solve(&c.qp) != nil || plain.Solve(&c.qp) != nil || s.Iterations != plain.Iterations || !slices.Equal(stack(&s), stack(&plain)) {
+		if s.Solve(&c.qp) != nil || plain.Solve(&c.qp) != nil || s.Iterations != plain.Iterations || !slices.Equal(stackSolution(&s), stackSolution(&plain)) {
 			t.Errorf("the next solve makes %d changes instead of %d", s.Iterations, plain.Iterations)
 		}
 	}
 }
 
-// The element of the generalised Jacobian is the derivative of the program in which the weakly
-// active rows are switched off.
+// The element of the generalised Jacobian is the derivative without the weakly active rows.
 func TestQPGeneralised(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(27, 28))
 	for i := range 200 {
-		c := construct(rng, 1+rng.IntN(2), 0)
+		c := constructProgram(rng, 1+rng.IntN(2), 0)
 		s := Solution{Generalised: true}
 		if err := s.Solve(&c.qp); err != nil {
 			t.Fatal(err)
@@ -500,7 +494,7 @@ func TestQPDerivativesNotFinite(t *testing.T) {
 	}
 }
 
-// A flat objective does not determine z if only a weakly active row limits z.
+// No one-sided derivative exists if only a weakly active row makes z unique.
 func TestQPDirectionalDerivativeNeedsUniqueZ(t *testing.T) {
 	q := &QP{Q: mat.NewDense(2, 2, []float64{0, 0, 0, 1}), P: []float64{0, -1}, G: mat.NewDense(1, 2, []float64{1, 0}), H: []float64{0}}
 	var s Solution
@@ -514,9 +508,9 @@ func TestQPDirectionalDerivativeNeedsUniqueZ(t *testing.T) {
 
 // The named tolerances, from both sides.
 func TestQPDerivativeTolerances(t *testing.T) {
-	// rangeTol: with the first matrix z₁ − z₂ is not determined, and the cotangent may have a small
-	// part along it. With the second matrix z₂ is not determined. No other variable has the unit of
-	// z₂, so no part along z₂ is small.
+	// rangeTol: a cotangent may have a small part along z₁ − z₂, which the first matrix does not
+	// determine. No part along z₂ is small for the second matrix, because no other variable has its
+	// unit.
 	for _, c := range []struct {
 		q       *mat.Dense
 		dz      []float64
@@ -544,8 +538,8 @@ func TestQPDerivativeTolerances(t *testing.T) {
 			t.Errorf("singularTol: %v: %d null vectors", c.ratio, k.nullity)
 		}
 	}
-	// weakCond: if the condition number is above about 2e7, the error names it, and Generalised does
-	// not prevent the error.
+	// weakCond: if the condition number exceeds 2e7, VJP returns an error that names it, even with
+	// Generalised.
 	for _, c := range []struct {
 		delta, slack float64
 		named        bool

@@ -12,10 +12,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A row of zeros is the condition 0 ≤ h or 0 = b. If h > 0, all derivatives with respect to the
-// row, and of its multiplier, are 0. If the row holds with equality, the derivatives with respect
-// to the other data are the same as without the row. Derivatives with respect to the row, or of its
-// multiplier, do not exist. VJP, JVP, DirectionalDerivative and Jacobian agree.
+// A row of zeros has no effect on other derivatives, and its own derivatives are 0 or do not exist.
 func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
 	serial.Test(t)
 	rng := rand.New(rand.NewPCG(62, 1))
@@ -118,9 +115,9 @@ func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
 	}
 }
 
-// The constraint is gᵀz = 0, with g = 0 or with g a copy of another equality. At the minimiser 0 it
-// satisfies the range condition. Yet z has no derivative in g: for p = (−1, −ε) the minimiser is
-// (0, ε) with the old g, but 0 if g changes by (0, ε).
+// z has no derivative in g for the constraint gᵀz = 0 with g = 0 or a repeated g, although the
+// range condition holds. For p = (−1, −ε), the minimiser moves from (0, ε) to 0 if g changes by (0,
+// ε).
 func TestQPRowsThatPart(t *testing.T) {
 	for i, a := range []*mat.Dense{mat.NewDense(2, 2, []float64{1, 0, 1, 0}), mat.NewDense(2, 2, []float64{1, 0, 0, 0})} {
 		q := QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{-1, 0}, A: a, B: []float64{0, 0}}
@@ -133,7 +130,8 @@ func TestQPRowsThatPart(t *testing.T) {
 			d.A.Set(row, 1, 1)
 			dz := make([]float64, 2)
 			var e *NotDifferentiableError
-			// If the other row is zero, a change of the row (1, 0) turns the set of feasible points.
+			// If the other row is zero, a change of the row (1, 0) turns the set of feasible
+			// points.
 			ok := i == 1 && row == 0
 			if err := s.JVP(nil, dz, nil, nil, d); errors.As(err, &e) == ok {
 				t.Errorf("%d, row %d: ż = %v, error %v", i, row, dz, err)
@@ -151,8 +149,7 @@ func TestQPRowsThatPart(t *testing.T) {
 	}
 }
 
-// The ConvexProgram is: minimise ½x² subject to αx ≤ 0. At α = 0 any λ ≥ 0 is a multiplier. x is 0
-// for all α.
+// The solution of min ½x² subject to αx ≤ 0 is 0 for all α, but any λ ≥ 0 is a multiplier at α = 0.
 func TestProgramVanishingConstraint(t *testing.T) {
 	p := ConvexProgram{
 		Objective: func(d *Partials, x, _ []float64) float64 {
@@ -173,8 +170,7 @@ func TestProgramVanishingConstraint(t *testing.T) {
 	}
 }
 
-// The program has a weakly active row z₁ ≤ 0 and a row of zeros. One-sided derivatives that do not
-// involve the row of zeros exist.
+// One-sided derivatives at a weakly active row exist if they do not involve a row of zeros.
 func TestQPDirectionsBesideARowOfZeros(t *testing.T) {
 	q := QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{0, -1}, G: mat.NewDense(2, 2, []float64{1, 0, 0, 0}), H: []float64{0, 0}}
 	var s Solution
@@ -197,9 +193,8 @@ func TestQPDirectionsBesideARowOfZeros(t *testing.T) {
 	refused("multiplier", s.DirectionalDerivative(nil, dz, make([]float64, 2), nil, &QPGrad{P: []float64{1, 0}}))
 }
 
-// The objective ½(z₁ + z₂ − 2)² does not determine z₁ − z₂. Nor does the row z₁ + z₂ = 2, whose
-// multiplier is 0. A changed row selects one of the solutions: with (1 + ε)z₁ + z₂ = 2 the solution
-// is z = (0, 2), far from any other, and ν = 0.
+// No derivative exists if a change of a row selects one of several solutions. With (1 + ε)z₁ + z₂ =
+// 2 the solution is (0, 2), far from all others.
 func TestQPRowThatPicksASolution(t *testing.T) {
 	q := QP{Q: mat.NewDense(2, 2, []float64{1, 1, 1, 1}), P: []float64{-2, -2}, A: mat.NewDense(1, 2, []float64{1, 1}), B: []float64{2}}
 	var s Solution
@@ -218,8 +213,7 @@ func TestQPRowThatPicksASolution(t *testing.T) {
 	}
 }
 
-// At a vertex in the origin z is 0, whatever the rows of the cone are, even if they depend on each
-// other.
+// At a vertex in the origin, z does not depend on the rows of the cone.
 func TestQPRowsOfACone(t *testing.T) {
 	q := QP{P: []float64{1, 1}, G: mat.NewDense(3, 2, []float64{-1, 0, 0, -1, -1, -1}), H: make([]float64, 3)}
 	var s Solution

@@ -10,8 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A workspace is prepared for one Solution. If another Solution takes the place of this one, the
-// preparation does not apply to it.
+// A workspace does not reuse its results for another Solution at the same address.
 func TestWorkspaceOfAReplacedSolution(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	var w Workspace

@@ -19,8 +19,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// One workspace is used with learners and solutions of all kinds and sizes in turn, even after fits
-// that fail, after Reset and after loads. The results have the same bits as with a new workspace.
+// A workspace that was used with other learners and solutions gives the bits of a new workspace.
 func TestOneWorkspaceServesAll(t *testing.T) {
 	serial.Test(t)
 	ridge := casetest.LinearModel(casetest.HalfSquare)
@@ -50,8 +49,7 @@ func TestOneWorkspaceServesAll(t *testing.T) {
 	}
 }
 
-// A workspaceUser has two methods. One changes its state, and reports whether there is a state. The
-// other prints some of its derivatives.
+// A workspaceUser changes its state and prints derivatives.
 type workspaceUser interface {
 	change(rng *rand.Rand) bool
 	derive(w *qpdiff.Workspace, seed uint64) string
