@@ -507,7 +507,6 @@ var qpRandom = flag.Int("qp.random", 20_000, "number of random feasible problems
 // Solve solves every feasible problem to a KKT residual of 1e-9. The full run is
 //
 //	go test ./qpdiff -run TestQPRandomFeasible -qp.random 1000000
-//	go test ./qpdiff -run TestQPRandomFeasible -qp.random 1000000
 func TestQPRandomFeasible(t *testing.T) {
 	const chunk = 1000
 	worst := make([]float64, (*qpRandom+chunk-1)/chunk)
