@@ -18,9 +18,8 @@ type classificationGolden struct {
 	Permutations [][]int
 }
 
-// TestPublishedRings reproduces the draws of the published experiment: 60 training points, 1000
-// test points, and then the 256 splits. The published code prints the Bayes accuracy .915 for this
-// test set.
+// TestPublishedRings reproduces the draws of the published experiment. The published code prints
+// the Bayes accuracy .915 for this test set.
 func TestPublishedRings(t *testing.T) {
 	var golden classificationGolden
 	readJSON(t, "rings.json.gz", &golden)
@@ -42,8 +41,8 @@ func TestPublishedRings(t *testing.T) {
 	}
 }
 
-// TestPublishedXOR is the same test for 100 training and 1000 test points. All bits of the
-// coordinates are equal, because the coordinates are computed only by products and sums.
+// TestPublishedXOR compares all bits with the published draws. Rounding cannot differ, because
+// products and sums give the coordinates.
 func TestPublishedXOR(t *testing.T) {
 	var golden classificationGolden
 	readJSON(t, "xor.json.gz", &golden)
@@ -93,22 +92,22 @@ func wantPermutations(t *testing.T, src synth.Source, n int, want [][]int) {
 	}
 }
 
-// A problem is a way to draw labelled points, with its Bayes rule.
-type problem struct {
+// A bayesProblem is a way to draw labelled points, with its Bayes rule.
+type bayesProblem struct {
 	name string
 	make func(src synth.Source, n int) (synth.Data, error)
 	rule func() (*synth.BayesRule, error)
 }
 
-func problems() []problem {
-	var all []problem
+func problems() []bayesProblem {
+	var all []bayesProblem
 	rings := func(name string, o synth.Rings) {
-		all = append(all, problem{name, func(src synth.Source, n int) (synth.Data, error) {
+		all = append(all, bayesProblem{name, func(src synth.Source, n int) (synth.Data, error) {
 			return synth.MakeRings(src, n, o)
 		}, o.Bayes})
 	}
 	xor := func(name string, o synth.XOR) {
-		all = append(all, problem{name, func(src synth.Source, n int) (synth.Data, error) {
+		all = append(all, bayesProblem{name, func(src synth.Source, n int) (synth.Data, error) {
 			return synth.MakeXOR(src, src, n, o)
 		}, o.Bayes})
 	}
@@ -121,9 +120,8 @@ func problems() []problem {
 	return all
 }
 
-// TestBayes checks a rule on a large sample. The accuracy in the sample is near Accuracy. The score
-// is calibrated: it is the mean label of points with similar scores. The mean absolute score is
-// 2·Accuracy − 1.
+// TestBayes checks on a large sample that a rule has its stated Accuracy and that its scores are
+// calibrated.
 func TestBayes(t *testing.T) {
 	const n = 200_000
 	for _, p := range problems() {
@@ -172,10 +170,10 @@ func TestBayesAccuracies(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The accuracy is Φ(1.25), minus (Φ(−6.25) − Φ(−8.75))/2 for negative radii.
-	if want := phi(1.25) - (phi(-6.25)-phi(-8.75))/2; math.Abs(rings.Accuracy-want) > 1e-15 {
+	if want := normalCDF(1.25) - (normalCDF(-6.25)-normalCDF(-8.75))/2; math.Abs(rings.Accuracy-want) > 1e-15 {
 		t.Errorf("rings: accuracy %v, want %v", rings.Accuracy, want)
 	}
-	if rings.Accuracy >= phi(1.25) {
+	if rings.Accuracy >= normalCDF(1.25) {
 		t.Errorf("rings: accuracy %v ignores the negative radii", rings.Accuracy)
 	}
 	// The radius of the circle is between 1.5 + 1.1e-9 and 1.5 + 1.2e-9.

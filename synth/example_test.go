@@ -11,8 +11,8 @@ import (
 )
 
 func ExampleStream() {
-	// Each use of random numbers has its own stream. If one use draws more numbers, the numbers of
-	// the other do not change.
+	// Each use of random numbers has its own stream, so more draws for one use do not change
+	// another use.
 	splits := synth.NewStream(1, "splits")
 	weights := synth.NewStream(1, "weights")
 	fmt.Println(splits.Perm(6), splits.Perm(6))
@@ -73,8 +73,7 @@ func ExampleArgError() {
 }
 
 func ExampleRegression() {
-	// With effective rank 2, the singular values decrease quickly, except for a slowly decreasing
-	// tail with the weight .1.
+	// For effective rank 2, the singular values decrease quickly, except for a tail of weight .1.
 	d, _, err := synth.MakeRegression(synth.NewStream(0, "data"), synth.Regression{
 		Samples: 50, Features: 6, EffectiveRank: 2, TailStrength: .1,
 	})
@@ -90,8 +89,7 @@ func ExampleRegression() {
 }
 
 func ExampleSource() {
-	// Every generator with these three methods is a Source, such as the generator of the standard
-	// library.
+	// Every generator with three such methods is a Source, for example math/rand/v2's Rand.
 	var src synth.Source = rand.New(rand.NewPCG(1, 2))
 	d, err := synth.MakeRings(src, 40, synth.Rings{})
 	fmt.Println(len(d.Y), err)

@@ -15,7 +15,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// readJSON sets v from a file in testdata. It decompresses files with the ending .gz.
+// readJSON sets v from a file in testdata, and decompresses a file with the ending .gz.
 func readJSON(t testing.TB, name string, v any) {
 	t.Helper()
 	f, err := os.Open("testdata/" + name)
@@ -36,8 +36,8 @@ func readJSON(t testing.TB, name string, v any) {
 	}
 }
 
-// wantClose fails the test unless got and want differ by at most tol·(1+|want|) in every entry. Its
-// errors begin with the argument quantity, the name of the numbers.
+// wantClose fails the test if an entry of got differs from want by more than tol·(1+|want|). Its
+// errors begin with the quantity.
 func wantClose(t testing.TB, quantity string, got, want []float64, tol float64) {
 	t.Helper()
 	if len(got) != len(want) {

@@ -30,13 +30,12 @@ func TestNumPyGolden(t *testing.T) {
 	}
 	for _, g := range golden.NumPy {
 		r := synth.NewNumPy(g.Seed)
-		uniform := draw(len(g.Uniform), r.Float64)
+		uniform := drawValues(len(g.Uniform), r.Float64)
 		if diff := cmp.Diff(g.Uniform, uniform); diff != "" {
 			t.Errorf("seed %d, random_sample: %s", g.Seed, diff)
 		}
-		// The number of normal draws is odd. The second number of a pair is therefore kept during
-		// the following draws.
-		wantClose(t, "standard_normal", draw(len(g.Normal), r.NormFloat64), g.Normal, 1e-15)
+		// The number of normal draws is odd, so the generator keeps the second number of a pair.
+		wantClose(t, "standard_normal", drawValues(len(g.Normal), r.NormFloat64), g.Normal, 1e-15)
 		var integers []int64
 		for _, n := range []int64{1, 2, 3, 1000, 1 << 31, 1 << 32, 1<<32 + 1, 1e15} {
 			integers = append(integers, int64(r.IntN(int(n))))
@@ -53,16 +52,16 @@ func TestNumPyGolden(t *testing.T) {
 		if diff := cmp.Diff(g.Permutation, order); diff != "" {
 			t.Errorf("seed %d, shuffle: %s", g.Seed, diff)
 		}
-		again := draw(len(g.NormalAgain), func() float64 { return synth.Normal(r, 3, 2) })
+		again := drawValues(len(g.NormalAgain), func() float64 { return synth.Normal(r, 3, 2) })
 		wantClose(t, "normal", again, g.NormalAgain, 1e-15)
-		interval := draw(len(g.Interval), func() float64 { return synth.Uniform(r, -4, -1) })
+		interval := drawValues(len(g.Interval), func() float64 { return synth.Uniform(r, -4, -1) })
 		if diff := cmp.Diff(g.Interval, interval); diff != "" {
 			t.Errorf("seed %d, uniform: %s", g.Seed, diff)
 		}
 	}
 }
 
-func draw(n int, next func() float64) []float64 {
+func drawValues(n int, next func() float64) []float64 {
 	out := make([]float64, n)
 	for i := range out {
 		out[i] = next()

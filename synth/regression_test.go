@@ -11,9 +11,8 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 )
 
-// TestPublishedRegression reproduces the data of the published Table 1. The generator with the seed
-// 0 first draws two data sets with another number of informative features, then these data, and
-// then the 128 splits.
+// TestPublishedRegression reproduces the data of the published Table 1. NumPy with the seed 0 draws
+// two other data sets first.
 func TestPublishedRegression(t *testing.T) {
 	table := synth.Regression{Samples: 1000, Features: 10, Informative: 8, Noise: 100}
 	for _, c := range []struct {
@@ -38,8 +37,8 @@ func TestPublishedRegression(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		scale(d.Y, .01)
-		scale(coef, .01)
+		scaleAll(d.Y, .01)
+		scaleAll(coef, .01)
 		wantRows(t, "X", d.X, golden.X, 1e-14)
 		wantClose(t, "y", d.Y[:len(golden.Y)], golden.Y, 1e-14)
 		wantClose(t, "coef", coef, golden.Coef, 1e-14)
@@ -51,14 +50,13 @@ func TestPublishedRegression(t *testing.T) {
 	}
 }
 
-func scale(x []float64, by float64) {
+func scaleAll(x []float64, by float64) {
 	for i := range x {
 		x[i] *= by
 	}
 }
 
-// TestScikitLearnRegression compares the data with scikit-learn's for several options. It also
-// checks that both have drawn the same number of random numbers.
+// TestScikitLearnRegression compares the data, and the number of random draws, with scikit-learn's.
 func TestScikitLearnRegression(t *testing.T) {
 	var golden []struct {
 		Options struct {

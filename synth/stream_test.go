@@ -19,8 +19,7 @@ var (
 	_ synth.Source = (*rand.Rand)(nil)
 )
 
-// kolmogorov returns √n·sup|F_n − F| for a sample. This statistic exceeds 1.95 with probability
-// .001.
+// kolmogorov returns √n·sup|F_n − F| for a sample, which exceeds 1.95 with probability .001.
 func kolmogorov(sample []float64, cdf func(float64) float64) float64 {
 	slices.Sort(sample)
 	n := float64(len(sample))
@@ -32,10 +31,10 @@ func kolmogorov(sample []float64, cdf func(float64) float64) float64 {
 	return sup * math.Sqrt(n)
 }
 
-func phi(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+func normalCDF(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// chiSquare returns the standardised chi-square statistic of the counts of equally likely cells.
-// With many cells, it is approximately standard normal.
+// chiSquare returns the standardised chi-square statistic of counts in equally likely cells. For
+// many cells, it is nearly standard normal.
 func chiSquare(counts []int) float64 {
 	var total, sum float64
 	for _, c := range counts {
@@ -53,10 +52,10 @@ func TestStreamDistributions(t *testing.T) {
 	const n = 200_000
 	for _, purpose := range []string{"", "splits", "weights"} {
 		s := synth.NewStream(1, purpose)
-		if k := kolmogorov(draw(n, s.Float64), func(x float64) float64 { return x }); k > 1.95 {
+		if k := kolmogorov(drawValues(n, s.Float64), func(x float64) float64 { return x }); k > 1.95 {
 			t.Errorf("%q: uniform draws: Kolmogorov statistic %.2f", purpose, k)
 		}
-		z := draw(n, s.NormFloat64)
+		z := drawValues(n, s.NormFloat64)
 		var moments [5]float64
 		for _, v := range z {
 			for k := range moments {
@@ -69,7 +68,7 @@ func TestStreamDistributions(t *testing.T) {
 				t.Errorf("%q: moment %d of the normal draws is %.1f standard errors off", purpose, k+1, d)
 			}
 		}
-		if k := kolmogorov(z, phi); k > 1.95 {
+		if k := kolmogorov(z, normalCDF); k > 1.95 {
 			t.Errorf("%q: normal draws: Kolmogorov statistic %.2f", purpose, k)
 		}
 
@@ -97,8 +96,8 @@ func TestStreamDistributions(t *testing.T) {
 	}
 }
 
-// TestStreamsUnrelated tests the first draws of many streams with neighbouring seeds or similar
-// purposes. They must have the properties of draws from one stream.
+// TestStreamsUnrelated checks that first draws of streams with similar seeds or purposes are
+// independent.
 func TestStreamsUnrelated(t *testing.T) {
 	const n = 20_000
 	for _, c := range []struct {

@@ -12,15 +12,14 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// The zero values of all generators can be used. The zero value of NumPy, Python or Torch has the
-// seed 0. The zero Stream is different from all other streams. The methods may be called in any
-// order.
+// The zero value of a generator has the seed 0, except that a zero Stream differs from all other
+// streams.
 func TestZeroValuesOfGenerators(t *testing.T) {
 	for name, c := range map[string]struct{ zero, seeded func() []float64 }{
-		"NumPy.Float64":     {func() []float64 { return draw(2000, new(synth.NumPy).Float64) }, func() []float64 { return draw(2000, synth.NewNumPy(0).Float64) }},
-		"NumPy.NormFloat64": {func() []float64 { return draw(2000, new(synth.NumPy).NormFloat64) }, func() []float64 { return draw(2000, synth.NewNumPy(0).NormFloat64) }},
+		"NumPy.Float64":     {func() []float64 { return drawValues(2000, new(synth.NumPy).Float64) }, func() []float64 { return drawValues(2000, synth.NewNumPy(0).Float64) }},
+		"NumPy.NormFloat64": {func() []float64 { return drawValues(2000, new(synth.NumPy).NormFloat64) }, func() []float64 { return drawValues(2000, synth.NewNumPy(0).NormFloat64) }},
 		"NumPy.Perm":        {func() []float64 { return floats(new(synth.NumPy).Perm(50)) }, func() []float64 { return floats(synth.NewNumPy(0).Perm(50)) }},
-		"Python.Float64":    {func() []float64 { return draw(2000, new(synth.Python).Float64) }, func() []float64 { return draw(2000, synth.NewPython(0).Float64) }},
+		"Python.Float64":    {func() []float64 { return drawValues(2000, new(synth.Python).Float64) }, func() []float64 { return drawValues(2000, synth.NewPython(0).Float64) }},
 		"Torch.Linear": {func() []float64 { w := make([]float64, 700); new(synth.Torch).Linear(w, w[:7]); return w },
 			func() []float64 { w := make([]float64, 700); synth.NewTorch(0).Linear(w, w[:7]); return w }},
 	} {
@@ -34,10 +33,10 @@ func TestZeroValuesOfGenerators(t *testing.T) {
 	}
 	var s, again synth.Stream
 	other := synth.NewStream(0, "")
-	if k := kolmogorov(draw(100_000, s.Float64), func(x float64) float64 { return x }); k > 1.95 {
+	if k := kolmogorov(drawValues(100_000, s.Float64), func(x float64) float64 { return x }); k > 1.95 {
 		t.Errorf("the zero Stream: Kolmogorov statistic %.2f", k)
 	}
-	draw(100_000, again.Float64)
+	drawValues(100_000, again.Float64)
 	copied := s
 	for range 100 {
 		if a, b, c := s.NormFloat64(), again.NormFloat64(), copied.NormFloat64(); a != b || a != c {
@@ -59,8 +58,8 @@ func floats(v []int) []float64 {
 	return f
 }
 
-// A normal draw of a Stream is the first v/u with v² ≤ −4u²·ln u. Leva's two curves spare the
-// logarithm for most points (u, v), and accept the same points.
+// A normal draw of a Stream is the first v/u with v² ≤ −4u²·ln u. Leva's bounds only avoid
+// logarithms.
 func TestStreamNormalsAreRatiosOfUniforms(t *testing.T) {
 	for seed := range uint64(4) {
 		s := synth.NewStream(seed, "leva")
@@ -82,8 +81,8 @@ func TestStreamNormalsAreRatiosOfUniforms(t *testing.T) {
 	}
 }
 
-// IntN is uniform even if 2⁶⁴ is not a multiple of n. For n = 3·2⁶¹, a biased method would draw
-// every third number 2 times for every 3 times that it draws each other number.
+// IntN is uniform even if 2⁶⁴ is not a multiple of n. For n = 3·2⁶¹, a biased method would be
+// visible.
 func TestStreamIntNHasNoBias(t *testing.T) {
 	if strconv.IntSize < 64 {
 		t.Skip("no int is large enough to show the bias")
@@ -99,8 +98,7 @@ func TestStreamIntNHasNoBias(t *testing.T) {
 	}
 }
 
-// Invalid sizes, NaN and infinities in options are refused. The methods of the zero BayesRule panic
-// with an explanation.
+// Generators return an error for invalid options, and a zero BayesRule panics with an explanation.
 func TestSynthRefusals(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	src := new(synth.Stream)
