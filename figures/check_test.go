@@ -23,8 +23,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// write writes outputs into a folder, and checks the figures among them.
-func write(t *testing.T, dir string, outputs ...Output) {
+// writeOutputs writes outputs into a folder, and checks the figures among them.
+func writeOutputs(t *testing.T, dir string, outputs ...Output) {
 	t.Helper()
 	for _, o := range outputs {
 		if err := o.Write(dir); err != nil {
@@ -35,9 +35,8 @@ func write(t *testing.T, dir string, outputs ...Output) {
 	}
 }
 
-// testOutputs writes all outputs of a result, including the results of moreOutputs. For each name
-// in wants, it checks that the CSV of this output contains the given text. It then checks the
-// outputs again with the changes that poison makes.
+// testOutputs writes all outputs of a result, checks that their CSV contains the texts in wants,
+// and draws them for poisoned results.
 func testOutputs[R any](t *testing.T, r *R, wants map[string]string, moreOutputs ...func(r *R) Output) {
 	t.Helper()
 	outputs := func(r *R) []Output {
@@ -48,19 +47,18 @@ func testOutputs[R any](t *testing.T, r *R, wants map[string]string, moreOutputs
 		return all
 	}
 	dir := t.TempDir()
-	write(t, dir, outputs(r)...)
+	writeOutputs(t, dir, outputs(r)...)
 	for name, want := range wants {
 		text, err := os.ReadFile(filepath.Join(dir, name+".csv"))
 		if err != nil || !strings.Contains(string(text), want) {
 			t.Errorf("%s lacks %s (%v):\n%s", name, want, err, text)
 		}
 	}
-	poison(t, r, outputs)
+	poisonResult(t, r, outputs)
 }
 
-// checkFigure draws a figure and checks it. Each series shows a point, and is inside the axes of
-// its panel. The legends list exactly the series that must be listed, and hide no point. No title
-// is cut off. Texts do not overlap each other or the data.
+// checkFigure checks that all data of a figure are visible, that legends are complete, and that
+// texts do not overlap.
 func checkFigure(t *testing.T, f *Figure) {
 	t.Helper()
 	svg, err := f.SVG()
@@ -146,7 +144,7 @@ func checkFigure(t *testing.T, f *Figure) {
 						continue
 					}
 					x, y := q.X.Norm(v[0]), q.Y.Norm(v[coordinate])
-					if !shown(x) || !shown(y) {
+					if !isShown(x) || !isShown(y) {
 						t.Errorf("%s: panel %q: series %q leaves the axes at point %d (%v, %v)", f.Name, p.Name, s.Name, i, v[0], v[coordinate])
 						return
 					}
@@ -175,7 +173,7 @@ func checkFigure(t *testing.T, f *Figure) {
 	}
 }
 
-func shown(share float64) bool { return -1e-9 <= share && share <= 1+1e-9 }
+func isShown(share float64) bool { return -1e-9 <= share && share <= 1+1e-9 }
 
 // textsOf returns the texts in a picture.
 func textsOf(t *testing.T, svg []byte) []string {
@@ -200,9 +198,9 @@ func textsOf(t *testing.T, svg []byte) []string {
 	return texts
 }
 
-// poison replaces some numbers of a result by numbers that are not finite, extreme or zero. It then
-// draws the outputs of the result.
-func poison[R any](t *testing.T, r *R, outputs func(r *R) []Output) {
+// poisonResult replaces numbers of a result by infinite, extreme or zero numbers, and draws its
+// outputs.
+func poisonResult[R any](t *testing.T, r *R, outputs func(r *R) []Output) {
 	t.Helper()
 	var text bytes.Buffer
 	if err := gob.NewEncoder(&text).Encode(r); err != nil {
@@ -214,17 +212,17 @@ func poison[R any](t *testing.T, r *R, outputs func(r *R) []Output) {
 			t.Fatal(err)
 		}
 		src := rand.New(rand.NewPCG(uint64(seed), 0))
-		damage(reflect.ValueOf(bad), func() (v float64, ok bool) {
+		damageNumbers(reflect.ValueOf(bad), func() (v float64, ok bool) {
 			all := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, -1, 1e308, -1e308, 1e-320, 1 + 1e-15}
 			return all[src.IntN(len(all))], src.Float64() < share
 		})
-		survives(t, func() []Output { return outputs(bad) }, seed == 0)
+		drawWithoutPanic(t, func() []Output { return outputs(bad) }, seed == 0)
 	}
 }
 
-// survives draws outputs. An output may return an error, but must not panic. With allFormats, all
-// formats are drawn. Otherwise figures are drawn in only one format.
-func survives(t *testing.T, outputs func() []Output, allFormats bool) {
+// drawWithoutPanic fails the test if an output panics. Errors are allowed. It draws all formats
+// only with allFormats.
+func drawWithoutPanic(t *testing.T, outputs func() []Output, allFormats bool) {
 	t.Helper()
 	defer func() {
 		if r := recover(); r != nil {
@@ -242,9 +240,9 @@ func survives(t *testing.T, outputs func() []Output, allFormats bool) {
 }
 
 // damage replaces numbers inside v.
-func damage(v reflect.Value, draw func() (float64, bool)) {
+func damageNumbers(v reflect.Value, draw func() (float64, bool)) {
 	if m, ok := v.Interface().(*mat.Dense); ok && m != nil {
-		damage(reflect.ValueOf(m.RawMatrix().Data), draw)
+		damageNumbers(reflect.ValueOf(m.RawMatrix().Data), draw)
 		return
 	}
 	switch v.Kind() {
@@ -254,22 +252,22 @@ func damage(v reflect.Value, draw func() (float64, bool)) {
 		}
 	case reflect.Pointer:
 		if !v.IsNil() {
-			damage(v.Elem(), draw)
+			damageNumbers(v.Elem(), draw)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if v.Type().Field(i).IsExported() {
-				damage(v.Field(i), draw)
+				damageNumbers(v.Field(i), draw)
 			}
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
-			damage(v.Index(i), draw)
+			damageNumbers(v.Index(i), draw)
 		}
 	}
 }
 
-func ran[R any](t *testing.T) func(R, error) R {
+func mustRun[R any](t *testing.T) func(R, error) R {
 	return func(r R, err error) R {
 		t.Helper()
 		if err != nil {

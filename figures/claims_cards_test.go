@@ -8,8 +8,7 @@ import (
 	"cvgm/cvgm/experiment/claims"
 )
 
-// On a card, the name of a setting consists of its problem and its sizes. The whole setting is in a
-// folded part.
+// The name of a setting on a card has only the problem and its sizes. A fold has the whole setting.
 func TestCardsNameSettings(t *testing.T) {
 	const rest = "; radii normal with mean 1 for the label −1, mean 2 for the label 1"
 	for setting, want := range map[string]string{

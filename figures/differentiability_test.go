@@ -12,8 +12,8 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// Every figure and table of differentiability can be drawn from small and unusual results, and
-// contains their numbers.
+// Every output of differentiability can be drawn from small and unusual results and contains their
+// numbers.
 func TestDifferentiabilityOutputs(t *testing.T) {
 	for _, c := range []struct {
 		name                                 string
@@ -36,25 +36,25 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 			path.PathPoints, derivatives.K, limit.K, limit.DataSets, erratum.Test = c.points, c.k, c.k, c.losses, c.test
 			learn.K, learn.Test, learn.Flips, learn.Evaluations, learn.GridPoints, learn.LossSeeds = c.k, c.test, c.flips, c.evaluations, c.grid, c.losses
 
-			checks := ran[*differentiability.DerivativeChecks](t)(derivatives.Run(t.Context(), experiment.Hooks{}))
+			checks := mustRun[*differentiability.DerivativeChecks](t)(derivatives.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, checks, map[string]string{
 				"derivative_errors": chart.FormatFull(math.Log10(checks.Checks[0].Errors()[0])),
 				"derivative_checks": chart.FormatFull(checks.Checks[3].VJP),
 			})
-			paths := ran[*differentiability.SolutionPaths](t)(path.Run(t.Context(), experiment.Hooks{}))
+			paths := mustRun[*differentiability.SolutionPaths](t)(path.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, paths, map[string]string{"solution_paths": chart.FormatFull(paths.Paths[2].Value[movingEntries(paths.Paths[2])[0]][1])})
 			for _, p := range slices.Concat(SolutionPaths(paths).Panels...) { // the legend names coordinates alone
 				if dual := strings.HasPrefix(p.Name, "dual"); dual != (len(p.DirectLabels()) > 0) {
 					t.Errorf("panel %q: examples must have names beside their lines, coordinates in the legend", p.Name)
 				}
 			}
-			limits := ran[*differentiability.Limits](t)(limit.Run(t.Context(), experiment.Hooks{}))
+			limits := mustRun[*differentiability.Limits](t)(limit.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, limits, map[string]string{
 				"differentiability_kinks":   chart.FormatFull(limits.ElasticNet.Left),
 				"differentiability_limits":  chart.FormatFull(math.Log10(limits.Ridge.Twice[0])),
 				"differentiability_answers": limits.Ridge.TwiceRefusal,
 			})
-			errata := ran[*differentiability.ErrataResult](t)(erratum.Run(t.Context(), experiment.Hooks{}))
+			errata := mustRun[*differentiability.ErrataResult](t)(erratum.Run(t.Context(), experiment.Hooks{}))
 			stability := &stability.Result{Learners: []stability.Learner{{Name: "ridge", Hyper: "λ2", At: []float64{1},
 				Parts: []stability.Parts{{Risk: experiment.Estimate{Mean: 7}, Delta: experiment.Estimate{Mean: .25}}}}}}
 			testOutputs(t, errata, map[string]string{
@@ -65,7 +65,7 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 			if rows := ErrataTable(errata, nil).Rows; len(rows) != 20 || slices.ContainsFunc(rows, func(r []any) bool { return strings.Contains(r[0].(string), "Stability") }) {
 				t.Errorf("without the stability's result the errata are %v", rows)
 			}
-			learning := ran[*differentiability.Learning](t)(learn.Run(t.Context(), experiment.Hooks{}))
+			learning := mustRun[*differentiability.Learning](t)(learn.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, learning, map[string]string{
 				"learning_paths":    chart.FormatFull(learning.Runs[2].CVLoss[0]),
 				"learning":          chart.FormatFull(learning.Runs[0].Lowest),
@@ -76,8 +76,8 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 	}
 }
 
-// If there are too many dual variables for a panel, it shows the variables that move over the
-// longest parts of the path. A variable that does not move may have any value.
+// A panel with too many dual variables shows the variables that move over the longest parts of the
+// path.
 func TestPathsShowWhatMoves(t *testing.T) {
 	s := differentiability.SolutionPath{Name: "dual variables", Hyper: "λ1", At: []float64{1, 2, 3}}
 	slopes := [][]float64{{0, 0, 1e-14}, {1, 0, 0}, {math.NaN(), 1, -1}, {0, 0, 0}, {2, 2, 2}, {1, -1, 0}, {0, 0, 0}}

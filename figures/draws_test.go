@@ -16,8 +16,7 @@ import (
 
 var draws = flag.Int("draws", 3, "random small runs of each experiment")
 
-// Random small runs of every experiment give outputs. No output is blank, clipped, or without a
-// legend.
+// For random small runs of every experiment, no output is blank, clipped or without a legend.
 func TestRandomSmallRuns(t *testing.T) {
 	for _, e := range registry.All() {
 		t.Run(e.Name, func(t *testing.T) {
@@ -34,7 +33,7 @@ func TestRandomSmallRuns(t *testing.T) {
 					t.Fatalf("a %T has no outputs", r)
 				}
 				dir := t.TempDir()
-				if write(t, dir, all...); t.Failed() {
+				if writeOutputs(t, dir, all...); t.Failed() {
 					t.Fatalf("%d: %+v", i, p)
 				}
 				files := 0
@@ -52,13 +51,12 @@ func TestRandomSmallRuns(t *testing.T) {
 	}
 }
 
-// In a window of 1280 pixels, a table on a notebook's page can be pageWidth pixels wide. The width
-// of a column is perLetter pixels for each letter, plus perColumn pixels. These numbers were
-// measured in a browser.
+// A table may be pageWidth pixels wide in a browser window of 1280 pixels. A column takes perLetter
+// pixels for each letter, plus perColumn.
 const pageWidth, perLetter, perColumn = 1135, 7.2, 13
 
-// fitsPage fails the test if a table is too wide for a notebook's page. In such a table, each
-// number is on one line.
+// fitsPage fails the test if a table is wider than a notebook's page while each number is on one
+// line.
 func fitsPage(t *testing.T, table *Table) {
 	t.Helper()
 	var widest []int
@@ -83,8 +81,8 @@ func fitsPage(t *testing.T, table *Table) {
 	}
 }
 
-// A notebook shows the columns in a table's field Brief, with each number on one line. It names the
-// file that has the other columns.
+// ForNotebook writes only the columns in Brief, keeps each number on one line, and names the file
+// with all columns.
 func TestTableForNotebook(t *testing.T) {
 	table := &Table{Name: "t", Caption: "c", Header: []string{"a", "b", "c"}, Rows: [][]any{{"x y", 1, Number{Value: 1, Margin: 2, Digits: 1}}}, Note: "N.", Brief: []string{"a", "c"}}
 	const want = "**c**\n\n| a | c |\n| :-- | --: |\n| x y | 1.0\u00a0±\u00a02.0 |\n\nN. The other columns are in t.csv.\n"
@@ -100,8 +98,7 @@ func TestTableForNotebook(t *testing.T) {
 	}
 }
 
-// If a list of parameters is empty, the result can be drawn, or the run returns an error. The test
-// empties one list at a time.
+// For an empty list of parameters, a run returns an error or a result that can be drawn.
 func TestEmptyListsOfParams(t *testing.T) {
 	for _, e := range registry.All() {
 		for _, f := range experiment.Fields(e.Params()) {
@@ -116,7 +113,7 @@ func TestEmptyListsOfParams(t *testing.T) {
 				t.Logf("%s without %s: %v", e.Name, f.Name, err)
 				continue
 			}
-			survives(t, func() []Output { return Of(r) }, false)
+			drawWithoutPanic(t, func() []Output { return Of(r) }, false)
 		}
 	}
 }
@@ -125,7 +122,7 @@ func TestEmptyListsOfParams(t *testing.T) {
 func TestEmptyResults(t *testing.T) {
 	names := make(map[string]bool)
 	for result, of := range drawers {
-		survives(t, func() []Output {
+		drawWithoutPanic(t, func() []Output {
 			all := of(reflect.New(result.Elem()).Interface())
 			for _, o := range all {
 				name, caption := o.Describe()

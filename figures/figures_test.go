@@ -29,7 +29,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-func example() *Figure {
+func exampleFigure() *Figure {
 	p := NewPanel("panel", "A title", "x", "y")
 	p.Grid()
 	p.Band("band", []float64{0, 1, 2}, []float64{0, 0, 1}, []float64{1, 2, 2}, Style{Color: Blue})
@@ -43,7 +43,7 @@ func example() *Figure {
 func TestFigureFilesAreValidAndTheSameTwice(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
 	for _, dir := range []string{first, second} {
-		if err := example().Write(dir); err != nil {
+		if err := exampleFigure().Write(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -102,7 +102,7 @@ func TestTwoSurfacesInOnePDFKeepTheirOrder(t *testing.T) {
 }
 
 func TestFigureCSVHoldsEveryPlottedPoint(t *testing.T) {
-	rows, err := csv.NewReader(strings.NewReader(example().CSV())).ReadAll()
+	rows, err := csv.NewReader(strings.NewReader(exampleFigure().CSV())).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestGaps(t *testing.T) {
 		t.Errorf("the line has stretches of %v points", lengths)
 	}
 	checkFigure(t, &Figure{Width: 3 * vg.Inch, Height: 2 * vg.Inch, Legend: LegendRight, Panels: [][]*Panel{{p}}})
-	// A cell with a value that is not finite is not painted. No contour crosses it.
+	// A cell with a value that is not finite has no colour and no contour.
 	grid := &chart.Surface{Xs: []float64{0, 1, 2}, Ys: []float64{0, 1}, Values: [][]float64{{1, 1}, {3, math.NaN()}, {5, 5}}}
 	if lines := grid.Contour(2); len(lines) != 0 {
 		t.Errorf("contours %v cross cells with a corner that is not known", lines)
@@ -207,7 +207,7 @@ func TestSinglePointsAreDrawn(t *testing.T) {
 	p := NewPanel("dot", "", "x", "y")
 	p.Line("line", []float64{5}, []float64{3}, Style{Color: Blue, Width: 4})
 	png := func(p *Panel) []byte {
-		return ran[[]byte](t)((&Figure{Width: vg.Inch, Height: vg.Inch, Legend: LegendNone, Panels: [][]*Panel{{p}}}).PNG())
+		return mustRun[[]byte](t)((&Figure{Width: vg.Inch, Height: vg.Inch, Legend: LegendNone, Panels: [][]*Panel{{p}}}).PNG())
 	}
 	empty := NewPanel("dot", "", "x", "y")
 	empty.Line("line", []float64{5}, []float64{3}, Style{Color: color.NRGBA{255, 255, 255, 255}})
@@ -335,7 +335,7 @@ func TestRoundTicks(t *testing.T) {
 	}
 }
 
-// Every figure and table of the elastic net can be drawn from small and unusual results.
+// Every output of the elastic net can be drawn from small and unusual results.
 func TestElasticNetOutputs(t *testing.T) {
 	for name, change := range map[string]func(p *elasticnet.ElasticNetParams){
 		"small":           func(p *elasticnet.ElasticNetParams) {},
@@ -353,8 +353,8 @@ func TestElasticNetOutputs(t *testing.T) {
 			change(&p)
 			q := elasticnet.ElasticNetSeedsParams{RegressionData: p.RegressionData, PenaltyCVGM: p.PenaltyCVGM,
 				Steps: p.Steps, LongSteps: p.LongSteps, SearchBox: p.SearchBox, WideLow: -5, WideHigh: 1, Evaluations: 5, Seeds: map[bool]int{true: 1, false: 3}[name == "one step"]}
-			r := ran[*elasticnet.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
-			seeds := ran[*elasticnet.Seeds](t)(q.Run(t.Context(), experiment.Hooks{}))
+			r := mustRun[*elasticnet.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
+			seeds := mustRun[*elasticnet.Seeds](t)(q.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, r, map[string]string{
 				"table1_elastic_net":          chart.FormatFull(r.Random.Final()),
 				"elastic_net_learning_curves": chart.FormatFull(r.LeastSquares),
@@ -472,7 +472,8 @@ func TestIntervalBars(t *testing.T) {
 	}
 }
 
-// pdflatex prints LaTeX tables with its own fonts. So all letters beyond ASCII must be commands.
+// LaTeX tables have commands for all letters beyond ASCII, because fonts of pdflatex lack these
+// letters.
 func TestLettersOfLaTeXTables(t *testing.T) {
 	paths, err := filepath.Glob("out/*/*.md")
 	if err != nil || len(paths) < 10 {

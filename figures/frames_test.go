@@ -15,9 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// The frames of all panels have the same size. This is true for any width of labels and any number
-// of panels in a row, with titles and without them. The frames of a row have the same vertical
-// position.
+// The frames of all panels have the same size and are aligned in a row, for any labels and titles.
 func TestFramesAreEqual(t *testing.T) {
 	src := rand.New(rand.NewPCG(1, 0))
 	for range 50 {
@@ -68,7 +66,7 @@ func TestNamesAreAtTheRightEnds(t *testing.T) {
 	}
 }
 
-// A key has as few rows as possible. No row is wider than the figure. The entries keep their order.
+// KeyRows returns as few rows as fit into the width, and keeps the order of the entries.
 func TestRowsOfKeys(t *testing.T) {
 	src := rand.New(rand.NewPCG(2, 0))
 	for range 200 {
@@ -95,8 +93,7 @@ func TestRowsOfKeys(t *testing.T) {
 	}
 }
 
-// Subscripts and superscripts are small letters below or above the line. All these letters are in
-// the font.
+// Subscripts and superscripts are small letters of the font, below or above the line.
 func TestScripts(t *testing.T) {
 	got := chart.RunsOf("E[Rₑₘₚ] of λ₁₀ at 5·10⁻⁹")
 	want := []chart.Run{{Text: "E[R", Rise: 0}, {Text: "emp", Rise: -chart.SubscriptDrop}, {Text: "] of λ", Rise: 0}, {Text: "10", Rise: -chart.SubscriptDrop}, {Text: " at 5·10", Rise: 0}, {Text: "−9", Rise: chart.SuperscriptRise}}

@@ -24,8 +24,8 @@ func twoLines(legend LegendPlace, left, right []float64) *Figure {
 	return &Figure{Name: "two_lines", Caption: "c", Width: 300, Height: 150, Panels: [][]*Panel{{a, b}}, Legend: legend}
 }
 
-// drawn returns the pixels of the figure as PNG.
-func drawn(t *testing.T, f *Figure) []byte {
+// drawnPNG returns the pixels of the figure as PNG.
+func drawnPNG(t *testing.T, f *Figure) []byte {
 	t.Helper()
 	data, err := f.PNG()
 	if err != nil {
@@ -34,13 +34,13 @@ func drawn(t *testing.T, f *Figure) []byte {
 	return data
 }
 
-// A ghost appears only behind a line that differs from the corresponding line in the given CSV. The
-// legend explains the ghosts once. The CSV of the figure does not contain the ghosts.
+// A ghost appears only behind a line that differs from the given CSV, and the legend explains
+// ghosts once.
 func TestGhostsAreTheLinesThatDiffer(t *testing.T) {
 	committed := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4}).CSV()
 	for _, legend := range []LegendPlace{LegendInside, LegendRight, LegendBelow, LegendNone} {
 		f := twoLines(legend, []float64{3, 2, 1}, []float64{1, 2, 3})
-		before, plain := f.CSV(), drawn(t, f)
+		before, plain := f.CSV(), drawnPNG(t, f)
 		f.Changed = "K = 2 (default 3)"
 		f.Ghosts(committed)
 		if left, right := f.Panels[0][0], f.Panels[0][1]; left.Ghosts != nil || len(right.Ghosts) != 1 {
@@ -61,18 +61,18 @@ func TestGhostsAreTheLinesThatDiffer(t *testing.T) {
 		if strings.Contains(f.Changed, chart.GhostEntry.Name) != (legend == LegendNone) {
 			t.Errorf("legend %d: the changes are %q", legend, f.Changed)
 		}
-		if bytes.Equal(drawn(t, f), plain) {
+		if bytes.Equal(drawnPNG(t, f), plain) {
 			t.Error("no ghost was drawn")
 		}
 	}
 	f := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4})
-	plain := drawn(t, f)
-	if f.Ghosts(committed); !bytes.Equal(drawn(t, f), plain) {
+	plain := drawnPNG(t, f)
+	if f.Ghosts(committed); !bytes.Equal(drawnPNG(t, f), plain) {
 		t.Error("the same lines have ghosts")
 	}
 }
 
-// If the given CSV is damaged, or has other panels or series, the figure has no ghosts.
+// A figure has no ghosts if the given CSV is damaged or has other panels or series.
 func TestGhostsOfHostileCSV(t *testing.T) {
 	committed := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 4}).CSV()
 	head := strings.Join(chart.CSVHeader, ",") + "\n"
@@ -86,8 +86,8 @@ func TestGhostsOfHostileCSV(t *testing.T) {
 		"no coordinates": head + "left,curve,,,,,\nleft,curve,1,,,0,1\n",
 	} {
 		f := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 3})
-		plain := drawn(t, f)
-		if f.Ghosts(text); !bytes.Equal(drawn(t, f), plain) {
+		plain := drawnPNG(t, f)
+		if f.Ghosts(text); !bytes.Equal(drawnPNG(t, f), plain) {
 			t.Errorf("%s: changed the figure", name)
 		}
 	}
@@ -106,8 +106,7 @@ func TestGhostsOfDoubleNames(t *testing.T) {
 	}
 }
 
-// With any ghosts, the axes contain the data, and the figure can be drawn. The axes are at most
-// twice as long as without ghosts.
+// Axes with ghosts contain the data and are at most twice as long as axes without ghosts.
 func TestGhostsKeepTheDataInView(t *testing.T) {
 	src := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
@@ -140,12 +139,11 @@ func TestGhostsKeepTheDataInView(t *testing.T) {
 	}
 }
 
-// Changed parameters are listed in lines below the panels. The lines contain all words, and the
-// panels keep their size.
+// Lines below the panels list all changed parameters, and the panels keep their size.
 func TestChangedLines(t *testing.T) {
 	f := twoLines(LegendRight, []float64{3, 2, 1}, []float64{1, 2, 3})
 	size := func() vg.Length {
-		c, err := png.DecodeConfig(bytes.NewReader(drawn(t, f)))
+		c, err := png.DecodeConfig(bytes.NewReader(drawnPNG(t, f)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -175,7 +173,7 @@ func TestChangedLines(t *testing.T) {
 
 // A PNG has its resolution at the required place, with the required checksum.
 func TestPNGHasItsResolution(t *testing.T) {
-	data := drawn(t, twoLines(LegendRight, []float64{1, 2}, []float64{1, 2}))
+	data := drawnPNG(t, twoLines(LegendRight, []float64{1, 2}, []float64{1, 2}))
 	if _, err := png.Decode(bytes.NewReader(data)); err != nil { // Decode verifies the checksums
 		t.Fatal(err)
 	}

@@ -30,11 +30,9 @@ func lightness(c color.NRGBA) float64 {
 	return 116*math.Cbrt(y) - 16
 }
 
-// indistinguishable returns pairs of listed series that look alike in grey. Such series have almost
-// the same lightness, the same dashes, nearly the same width and the same marks. The function
-// compares the series of one panel. If one legend explains all panels, it compares the series of
-// all panels. It does not compare series with direct labels.
-func indistinguishable(f *Figure) (pairs []string) {
+// greyTwins returns pairs of series with one legend that have nearly the same lightness, width,
+// dashes and marks. Series with direct labels do not count.
+func greyTwins(f *Figure) (pairs []string) {
 	const visible, wider = 15, 2              // visible: difference of lightness between thin lines; wider: factor of the width
 	groups := make(map[string][]chart.Series) // series with a common explanation
 	for _, p := range slices.Concat(f.Panels...) {
@@ -65,12 +63,11 @@ func indistinguishable(f *Figure) (pairs []string) {
 	return pairs
 }
 
-// If a panel has manyLines lines or more, the lines must have labels at their ends. A reader cannot
-// match so many lines with the entries of a legend.
+// A panel with manyLines lines or more needs labels at their ends, because a legend would be too
+// long.
 const manyLines = 6
 
-// The series of each panel differ by lightness, dashes or marks, or have labels at their ends. A
-// panel with many lines has labels.
+// The series of each panel differ in grey, or have labels at their ends.
 func TestSeriesDifferInGrey(t *testing.T) {
 	if d := lightness(Black) - lightness(color.NRGBA{255, 255, 255, 255}); math.Abs(d+100) > 1e-6 {
 		t.Errorf("black and white are %v apart", d)
@@ -80,7 +77,7 @@ func TestSeriesDifferInGrey(t *testing.T) {
 		if !ok {
 			return
 		}
-		if pairs := indistinguishable(f); len(pairs) > 0 {
+		if pairs := greyTwins(f); len(pairs) > 0 {
 			t.Errorf("%s: alike are %v", f.Name, pairs)
 		}
 		for _, p := range slices.Concat(f.Panels...) {

@@ -30,8 +30,8 @@ func TestExtremeAxes(t *testing.T) {
 	}
 }
 
-// In LaTeX tables, braces, carets, tildes and the symbols of texts appear as in the text. In a
-// Markdown table, neither a bar nor a line break ends a cell.
+// LaTeX tables show special characters as they are, and no bar or line break ends a cell in
+// Markdown.
 func TestHostileTextsOfTables(t *testing.T) {
 	table := &Table{Name: "t", Caption: "labels {0, 1}", Header: []string{"|θ|", "a\nb"}, Rows: [][]any{{"x^2 ~ g ∈ 10⁻⁴ of 10¹²", "two\nlines | bar"}}}
 	for _, want := range []string{`labels \{0, 1\}`, `x\textasciicircum{}2 \textasciitilde{} g $\in$ 10$^{-}$$^4$ of 10$^1$$^2$`} {
@@ -44,8 +44,7 @@ func TestHostileTextsOfTables(t *testing.T) {
 	}
 }
 
-// With two examples, all splits are equal and have no scatter. The scatter is drawn at the lower
-// end of the axis.
+// The scatter of two equal splits is 0 and drawn at the lower end of the axis.
 func TestSplitsWithoutScatter(t *testing.T) {
 	e := registry.Of(splits.SplitsParams{})
 	p := e.Draw(synth.NewStream(7, "attack"+e.Name)).(*splits.SplitsParams)

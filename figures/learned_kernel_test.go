@@ -13,7 +13,7 @@ import (
 	"cvgm/figures/internal/chart"
 )
 
-// Every figure and table of the learned kernels can be drawn from small and unusual results.
+// Every output of the learned kernels can be drawn from small and unusual results.
 func TestLearnedKernelOutputs(t *testing.T) {
 	for name, change := range map[string]func(p *kernels.LearnedKernel){
 		"small": func(p *kernels.LearnedKernel) {},
@@ -31,7 +31,7 @@ func TestLearnedKernelOutputs(t *testing.T) {
 				p.Train, p.Test, p.K, p.Steps, p.GridPoints = 40, 30, 16, 2, 9
 				change(p)
 			}
-			r, x := ran[*kernels.RingsResult](t)(p.Run(t.Context(), experiment.Hooks{})), ran[*kernels.XORResult](t)(q.Run(t.Context(), experiment.Hooks{}))
+			r, x := mustRun[*kernels.RingsResult](t)(p.Run(t.Context(), experiment.Hooks{})), mustRun[*kernels.XORResult](t)(q.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, r, map[string]string{
 				"rings_variants": chart.FormatFull(r.LearnedKernelResult.Run(kernels.FullPenalised).LastLoss()),
 				"rings_bayes":    chart.FormatFull(r.Bayes.Population),
@@ -65,7 +65,7 @@ func TestSampleSizeOutputs(t *testing.T) {
 			p := samplesize.DefaultSampleSize()
 			p.MinSize, p.MaxSize, p.SizeStep, p.Test, p.K, p.Steps, p.NetworkSteps, p.AdamSteps = 2, 20, 6, 50, 8, 2, 2, 2
 			change(&p)
-			r := ran[*samplesize.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
+			r := mustRun[*samplesize.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, r, map[string]string{"sample_size": chart.FormatFull(r.Methods[samplesize.SizeAdam].Mean[len(r.Sizes)-1].Mean)})
 			at := func(size int) string { return "Adam\"," + chart.FormatFull(math.Log10(float64(size))) + "," }
 			if csv := SampleSizeCurves(r).CSV(); strings.Contains(csv, at(2)) || !strings.Contains(csv, at(r.Sizes[len(r.Sizes)-1])) {

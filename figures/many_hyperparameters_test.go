@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-// Each remedy has its own column. The column has the test loss with the remedy, divided by the test
-// loss of a single hyperparameter that is tuned on folds.
+// Each column has the test loss of a remedy, divided by the loss of a single hyperparameter tuned
+// on folds.
 func TestManyHyperparametersGains(t *testing.T) {
 	row := func(search string, hyperparameters int, test, cv float64) manyhyper.LeverRow {
 		less := func(v float64) experiment.Comparison {

@@ -25,7 +25,7 @@ func myResult(t *testing.T, text string, change func(p *mydata.MyDataParams)) *m
 	if err := os.WriteFile(p.File, []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	return ran[*mydata.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
+	return mustRun[*mydata.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
 }
 
 // myTable returns a CSV of 45 rows with two numeric columns and the given classes.
@@ -79,8 +79,7 @@ func TestMyDataOutputs(t *testing.T) {
 	}
 }
 
-// Lines of a committed figure are ghosts only if they come from the same data. They may come from
-// another seed.
+// Lines of a committed figure are ghosts only if they come from the same data, with any seed.
 func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 	curves := func(r *mydata.Result) *Figure { return MyDataSearch(r)[0].(*Figure) }
 	first := myResult(t, myTable("no", "yes"), func(*mydata.MyDataParams) {})
@@ -99,7 +98,7 @@ func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 	}
 }
 
-// Coefficients are shown with their signs and names. The largest coefficient is at the top.
+// The figure of coefficients shows names and signs, with the largest coefficient at the top.
 func TestMyDataCoefficients(t *testing.T) {
 	r := &mydata.Result{Name: "n", Target: "y", Models: []mydata.Model{{Features: []string{"a", "b", "c"}, Coefficients: []float64{-2, 0, 1}}}}
 	f := MyDataCoefficients(r)[0].(*Figure)
@@ -118,8 +117,8 @@ func TestMyDataCoefficients(t *testing.T) {
 	}
 }
 
-// The path has a line for each of its features, with a label at the end of the weakest penalty. The
-// figure marks the tuned value. If the tuned penalty is 0, the mark is at the weakest penalty.
+// The path labels each feature at its weakest penalty, and marks the tuned value. A tuned penalty
+// of 0 is marked at the weakest penalty.
 func TestMyDataPath(t *testing.T) {
 	for tuned, at := range map[float64]string{10: "-1", 0: "0"} {
 		r := &mydata.Result{Name: "n", Target: "y", Models: []mydata.Model{{Features: []string{"a", "b", "c"}, Path: &mydata.Path{Hyper: "λ1", At: []float64{1, 10, 100}, Tuned: tuned,
@@ -141,8 +140,7 @@ func TestMyDataPath(t *testing.T) {
 	}
 }
 
-// With many levels and coefficients, only the first levels and the largest coefficients are shown.
-// The others are counted.
+// Outputs show only the first levels and the largest coefficients, and give the number of others.
 func TestMyDataOfManyLevels(t *testing.T) {
 	const levels = 20_000
 	r := &mydata.Result{Name: "n", Target: "y", Columns: []mydata.Column{{Described: table.Described{Name: "c"}}}, Models: []mydata.Model{{}}}

@@ -24,7 +24,7 @@ func TestSearchesOutputs(t *testing.T) {
 			p := searches.DefaultSearches()
 			p.K, p.Samples, p.DataSets, p.Budget, p.ReferencePoints, p.Refinements, p.SurfacePoints, p.Starts, p.SurfaceDataSet = 8, 60, 2, 30, 6, 6, 5, 2, 1
 			change(&p)
-			r := ran[*searches.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
+			r := mustRun[*searches.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, r, map[string]string{"searches_minima": chart.FormatFull(r.Minimum[len(r.Minimum)-1])},
 				func(r *searches.Result) Output { return SearchesTime(r, searcherTimings(r)) })
 		})
@@ -40,7 +40,7 @@ func TestSearchDimensionsOutputs(t *testing.T) {
 			p := searches.DefaultSearchDimensions()
 			p.Groups, p.DataSets, p.Budget, p.LongBudget, p.K, p.Rings.K, p.Rings.Hidden = []int{1, 20}, 2, 12, 20, 6, 6, []int{4}
 			change(&p)
-			r := ran[*searches.DimensionsResult](t)(p.Run(t.Context(), experiment.Hooks{}))
+			r := mustRun[*searches.DimensionsResult](t)(p.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, r, map[string]string{"search_dimensions_reached": chart.FormatFull(r.Dimensions[0].Methods[1].CVMean.Mean)})
 			if text := SearchDimensionsTable(r).Markdown(); name == "small" && !strings.Contains(text, "1e+06 needed") {
 				t.Errorf("no grid of 20 hyperparameters:\n%s", text)

@@ -18,7 +18,7 @@ func TestSplitsOutputs(t *testing.T) {
 			p.Ks, p.Ps, p.Draws, p.DataSets, p.Samples, p.RingsDataSets, p.K = []int{4, 15}, []float64{.8, .9}, 3, 2, 60, 2, 10
 			p.Rings.Steps, p.Rings.Hidden, p.Rings.Test = 3, []int{4}, 50
 			change(&p)
-			r := ran[*splits.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
+			r := mustRun[*splits.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, r, map[string]string{
 				"splits_elastic_net": chart.FormatFull(r.ByK[1].Balanced.LossSD.Mean),
 				"splits_rings":       chart.FormatFull(r.RingsByP[1].Uniform.Test.Mean),
@@ -36,7 +36,7 @@ func TestGapOutputs(t *testing.T) {
 			p := splits.DefaultGap()
 			p.Groups, p.DataSets, p.Budget, p.K, p.Rings.K, p.Rings.Hidden = []int{2}, 2, 6, 6, 6, []int{4}
 			change(&p)
-			r := ran[*splits.GapResult](t)(p.Run(t.Context(), experiment.Hooks{}))
+			r := mustRun[*splits.GapResult](t)(p.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, r, map[string]string{"cv_gap_stopping": chart.FormatFull(r.Problems[len(r.Problems)-1].Stopped.Mean)})
 		})
 	}

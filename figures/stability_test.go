@@ -19,7 +19,7 @@ func TestStabilityOutputs(t *testing.T) {
 			p := stability.DefaultStability()
 			p.DataSets, p.FreshExamples, p.PathSteps = 4, 20, []int{1, 5}
 			change(&p)
-			r := ran[*stability.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
+			r := mustRun[*stability.Result](t)(p.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, r, map[string]string{
 				"stability_identity":   chart.FormatFull(r.Learners[2].Parts[0].Delta.Mean),
 				"stability_along_path": chart.FormatFull(r.CVLoss[len(r.CVLoss)-1]),

@@ -28,9 +28,8 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// attacks holds names of columns and classes. A program could mistake parts of these names for code
-// or markup.
-var attacks = []string{
+// hostileNames lists names of columns and classes that a program could mistake for code or markup.
+var hostileNames = []string{
 	`<script>document.title='owned'</script>`, `<img src=x onerror="document.title='owned'">`, `"><svg onload=alert(1)>`, `' onmouseover='alert(1)`, `</figcaption><script>alert(1)</script>`,
 	`<!-- comment`, `<?php`, `]]>`, `&lt;b&gt;`, `&amp;`, `&#60;b>`, `a & b < c > d`,
 	`[x](javascript:alert(1))`, `![x](https://evil.example/a.png)`, `[x][y]`, `[x]: https://evil.example`, `<javascript:alert(1)>`, `https://evil.example/?a=b`, `www.evil.example`, `a@evil.example`, `[ref]`,
@@ -42,12 +41,11 @@ var attacks = []string{
 	`-1.5`, `+3e-5`, `−1.5`, `1e9`, `nan`, `x1`, `λ1`, strings.Repeat("W", 10000), strings.Repeat("long name ", 1000) + "x",
 }
 
-// hostileTable returns a CSV whose column names are attacks. Every third column has attacks as
-// levels. If there are only two columns, both are numeric. The classes of the target are three
-// attacks, beginning with number k.
+// hostileTable returns a CSV with hostile names for its columns, its levels and the classes of its
+// target. The names begin with number k.
 func hostileTable(columns []string, k int) (text string, target string) {
 	src := synth.NewStream(8, "strangers")
-	target = "target " + attacks[k]
+	target = "target " + hostileNames[k]
 	var b strings.Builder
 	w := csv.NewWriter(&b)
 	_ = w.Write(append(slices.Clone(columns), target))
@@ -56,11 +54,11 @@ func hostileTable(columns []string, k int) (text string, target string) {
 		for j := range columns {
 			cell := fmt.Sprintf("%.3f", src.NormFloat64()+float64(i%3*(1-2*(j%2))))
 			if len(columns) > 2 && j%3 == 2 {
-				cell = "level " + attacks[(j+i%2)%len(attacks)]
+				cell = "level " + hostileNames[(j+i%2)%len(hostileNames)]
 			}
 			row = append(row, cell)
 		}
-		_ = w.Write(append(row, attacks[(k+i%3)%len(attacks)]+" class"))
+		_ = w.Write(append(row, hostileNames[(k+i%3)%len(hostileNames)]+" class"))
 	}
 	w.Flush()
 	return b.String(), target
@@ -71,7 +69,7 @@ func TestTextsOfStrangers(t *testing.T) {
 	quick := func(target string) func(p *mydata.MyDataParams) {
 		return func(p *mydata.MyDataParams) { p.Target, p.OuterFolds, p.CurvePoints = target, 0, 3 }
 	}
-	text, target := hostileTable(attacks, 0)
+	text, target := hostileTable(hostileNames, 0)
 	r := myResult(t, text, quick(target))
 	checkStrangers(t, r)
 	var names []string
@@ -79,14 +77,14 @@ func TestTextsOfStrangers(t *testing.T) {
 		names = append(names, row[0])
 	}
 	want := chart.Mapped(r.Columns, func(c mydata.Column) string { return experiment.Visible(c.Name) })
-	if !slices.Equal(names, want) || len(names) != len(attacks)+1 {
+	if !slices.Equal(names, want) || len(names) != len(hostileNames)+1 {
 		t.Errorf("columns %.2000q\nwant %.2000q", names, want)
 	}
 	slices.Sort(names)
-	if len(slices.Compact(names)) != len(attacks)+1 {
+	if len(slices.Compact(names)) != len(hostileNames)+1 {
 		t.Errorf("two of %q look alike", names)
 	}
-	text, target = hostileTable(attacks[len(attacks)-2:], len(attacks)-2)
+	text, target = hostileTable(hostileNames[len(hostileNames)-2:], len(hostileNames)-2)
 	long := myResult(t, text, quick(target))
 	checkStrangers(t, long)
 	for _, o := range append(Of(r), Of(long)...) {
@@ -98,7 +96,7 @@ func TestTextsOfStrangers(t *testing.T) {
 		}
 	}
 	two := myResult(t, "x,y,kind\n"+strings.Repeat("1,3,a\n2,1,b\n4,2,b\n3,2,a\n", 4), quick("kind"))
-	for _, attack := range attacks { // as names of the file, the target, a class and a feature
+	for _, attack := range hostileNames { // as names of the file, the target, a class and a feature
 		bad := *two
 		bad.Name, bad.Target, bad.Classes = attack, attack, []string{attack + "0", attack}
 		bad.Models = slices.Clone(two.Models)
@@ -172,9 +170,8 @@ func checkTableTexts(t *testing.T, table *Table) {
 	}
 }
 
-// readMarkdown calls onText with each text in the Markdown. It fails the test if there is markup
-// other than tables, code, and emphasis of a whole line. It also fails if mathematics is outside of
-// code, because some dialects of Markdown would show it as formulas.
+// readMarkdown calls onText with each text, and fails the test for markup other than tables, code
+// and emphasised lines. Mathematics must be in code, because some dialects would show formulas.
 func readMarkdown(t *testing.T, source string, onText func(text string)) (cells [][]string) {
 	t.Helper()
 	src := []byte(source)
@@ -306,11 +303,11 @@ func unlatex(tex string) string {
 	return text
 }
 
-// Different texts remain different in CSV. If one apostrophe is removed, the text is the original
-// text. Numbers do not change.
+// CSVText maps different texts to different texts, and a removed apostrophe restores the original.
+// Numbers do not change.
 func TestTextsOfCSV(t *testing.T) {
 	seen := map[string]string{}
-	for _, text := range attacks {
+	for _, text := range hostileNames {
 		written := chart.CSVText(text)
 		if other, is := seen[written]; is {
 			t.Errorf("%q and %q are both %q", text, other, written)
@@ -324,11 +321,11 @@ func TestTextsOfCSV(t *testing.T) {
 	}
 }
 
-// The committed file has the attacks as names in Markdown. The test of the program that reads the
-// report uses this file.
+// The committed file has hostile names in Markdown, for the test of the program that reads the
+// report.
 func TestFileOfStrangers(t *testing.T) {
-	names := chart.Mapped(attacks[:len(attacks)-2], experiment.Visible) // without the long names
-	table := &Table{Name: "t", Caption: attacks[0] + " **", Header: []string{"Name", attacks[1]}, Note: attacks[12]}
+	names := chart.Mapped(hostileNames[:len(hostileNames)-2], experiment.Visible) // without the long names
+	table := &Table{Name: "t", Caption: hostileNames[0] + " **", Header: []string{"Name", hostileNames[1]}, Note: hostileNames[12]}
 	for _, name := range names {
 		table.Rows = append(table.Rows, []any{name, nil})
 	}

@@ -68,17 +68,17 @@ func (c *textCanvas) FillString(f font.Face, pt vg.Point, text string) {
 	c.Canvas.FillString(f, pt, text)
 }
 
-// over reports whether two rectangles overlap by more than one point in both directions.
-func over(a, b vg.Rectangle) bool {
+// overlaps reports whether two rectangles overlap by more than one point in both directions.
+func overlaps(a, b vg.Rectangle) bool {
 	const tolerance = 1
 	return min(a.Max.X, b.Max.X)-max(a.Min.X, b.Min.X) > tolerance && min(a.Max.Y, b.Max.Y)-max(a.Min.Y, b.Min.Y) > tolerance
 }
 
-// leastSize is the smallest font size that is easy to read on paper and on a screen, in points.
+// leastSize is the smallest font size, in points, that is easy to read on paper and on a screen.
 const leastSize = 8
 
-// checkTexts checks that no text of a figure is too small or cut off. It also checks that texts do not overlap
-// each other or the data of a panel. Legends inside of panels may overlap the data.
+// checkTexts checks that no text of a figure is too small, cut off, or over other texts or data.
+// Legends inside a panel may cover data.
 func checkTexts(t *testing.T, f *Figure) {
 	t.Helper()
 	w, h := f.Size()
@@ -105,12 +105,12 @@ func checkTexts(t *testing.T, f *Figure) {
 			t.Errorf("%s: the text %q is cut off: %.1f of %.1f by %.1f", f.Name, b.text, b.Rectangle, w, h)
 		}
 		for _, other := range boxes[:i] {
-			if over(b.Rectangle, other.Rectangle) {
+			if overlaps(b.Rectangle, other.Rectangle) {
 				t.Errorf("%s: the text %q lies on %q: %.1f, %.1f", f.Name, b.text, other.text, b.Rectangle, other.Rectangle)
 			}
 		}
 		for _, frame := range frames {
-			if over(b.Rectangle, frame) {
+			if overlaps(b.Rectangle, frame) {
 				t.Errorf("%s: the text %q lies on data: %.1f, %.1f", f.Name, b.text, b.Rectangle, frame)
 			}
 		}

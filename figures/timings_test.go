@@ -10,7 +10,7 @@ import (
 	"cvgm/cvgm/experiment/searches"
 )
 
-const recorded = `{"machine": {"processor": "Abacus", "cores": 2, "load before": 0.1}, "date": "2018-05-18", "Go": "go1", "runs of each": 3,
+const recordedTimings = `{"machine": {"processor": "Abacus", "cores": 2, "load before": 0.1}, "date": "2018-05-18", "Go": "go1", "runs of each": 3,
 "benchmarks": {
  "cvgm.ElasticNetCold/value": {"ns/op": {"lowest": 100000, "median": 120000}},
  "cvgm.ElasticNetCold/gradient": {"ns/op": {"lowest": 150000, "median": 120000}},
@@ -31,7 +31,7 @@ func TestTimingsComeFromTheRecord(t *testing.T) {
 	if _, err := claims.ReadTimings(path); err == nil {
 		t.Error("half a record is taken")
 	}
-	if err := os.WriteFile(path, []byte(recorded), 0o644); err != nil {
+	if err := os.WriteFile(path, []byte(recordedTimings), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	timings, err := claims.ReadTimings(path)
@@ -56,8 +56,7 @@ func TestTimingsComeFromTheRecord(t *testing.T) {
 	p := searches.DefaultSearches()
 	r := &searches.Result{Params: p, Methods: []searches.Method{
 		{Name: "heavy ball", Gradient: true, Median: []float64{1, .1}}, {Name: searches.MultiStart, Gradient: true, Median: []float64{1}}, {Name: "random", Median: []float64{1}}}}
-	// The two evaluations take 40 µs each, so they end after .04 and .08 ms. The values are the
-	// logarithms of these times.
+	// Two evaluations of 40 µs end after .04 and .08 ms. The values are logarithms of milliseconds.
 	if text := SearchesTime(r, timings).CSV(); strings.Count(text, "\n") != 5 || !strings.Contains(text, `heavy ball,-1.39794`) || !strings.Contains(text, "-1.09691") {
 		t.Errorf("searches against time:\n%s", text)
 	}

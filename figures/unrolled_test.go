@@ -22,7 +22,7 @@ func TestUnrolledOutputs(t *testing.T) {
 			p := differentiability.DefaultUnrolled()
 			p.Conditions = []float64{1e4}
 			change(&p)
-			r := ran[*differentiability.UnrolledResult](t)(p.Run(t.Context(), experiment.Hooks{}))
+			r := mustRun[*differentiability.UnrolledResult](t)(p.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, r, map[string]string{"unrolled_errors": chart.FormatFull(r.ByRate[0].Exact)})
 			if rows := UnrolledPrecisionTable(r).Rows; len(rows) != len(r.Precision) {
 				t.Errorf("%d rows of %d condition numbers", len(rows), len(r.Precision))

@@ -42,8 +42,7 @@ var texts = []any{
 	ManyHyperparameters, ManyHyperparametersCurves, Enough, Additive, AdditiveTerms, GradientMap, Stochastic,
 }
 
-// The texts for random small results are sentences. No value is missing, and each text ends as a
-// sentence does.
+// The texts for random small results are complete sentences without missing values.
 func TestReadingsOfSmallRuns(t *testing.T) {
 	read := make([]bool, len(texts))
 	for _, e := range registry.All() {
@@ -81,8 +80,8 @@ func TestReadingsWithoutResult(t *testing.T) {
 	}
 }
 
-// bayesianTakes returns recorded times of one evaluation. The argument micros is the time for
-// Bayesian optimisation, in microseconds. The time for CMA-ES is 20 µs.
+// bayesianTakes returns timings with the given microseconds for an evaluation of Bayesian
+// optimisation, and 20 µs for CMA-ES.
 func bayesianTakes(micros float64) *claims.Timings {
 	const name = "cvgm/experiment/searches.Searcher/"
 	stat := func(micros float64) map[string]claims.BenchStat {
@@ -91,17 +90,16 @@ func bayesianTakes(micros float64) *claims.Timings {
 	return &claims.Timings{Benchmarks: map[string]map[string]claims.BenchStat{name + "CMA-ES": stat(20), name + "Bayesian": stat(micros)}}
 }
 
-// differs returns a clear difference, or for 0 an unclear one.
-func differs(mean float64) experiment.Comparison {
+// comparisonOf returns a clear difference, or for 0 an unclear one.
+func comparisonOf(mean float64) experiment.Comparison {
 	return experiment.Comparison{Difference: experiment.Estimate{Mean: mean, Margin: .001, N: 9}}
 }
 
-// lever returns the results for one kind of hyperparameters, with two searches: one for a single
-// hyperparameter and one for many. The argument mean is the difference of their losses.
-func lever(name string, mean float64) manyhyper.Lever {
+// leverResult returns results for one and for many hyperparameters whose losses differ by mean.
+func leverResult(name string, mean float64) manyhyper.Lever {
 	return manyhyper.Lever{Name: name, Rows: []manyhyper.LeverRow{
 		{Search: manyhyper.SearchFolds, Hyperparameters: 1, Test: experiment.Estimate{Mean: 4}},
-		{Search: manyhyper.SearchFolds, Hyperparameters: 4, CV: experiment.Estimate{Mean: 3}, TestLessOne: differs(mean), CVLessOne: differs(-1)}}}
+		{Search: manyhyper.SearchFolds, Hyperparameters: 4, CV: experiment.Estimate{Mean: 3}, TestLessOne: comparisonOf(mean), CVLessOne: comparisonOf(-1)}}}
 }
 
 // The words depend on the result.
@@ -119,21 +117,20 @@ func TestWordsFollowFromResults(t *testing.T) {
 		{LearningPaths(&differentiability.Learning{Runs: []differentiability.LearningRun{
 			{CVLoss: []float64{3, 2}, Lowest: 1.5, TestLoss: []float64{3, 2}}, {CVLoss: []float64{3, 1}, Lowest: 2, TestLoss: []float64{3, 4}}}}),
 			"minus the lowest of a grid, is 0.5000. The test loss falls from start to end in 1 of 2 searches."},
-		{ManyHyperparameters(&manyhyper.LeversResult{Problems: []manyhyper.Lever{lever("worse", 1), lever("better", -1), lever("alike", 0)}}),
+		{ManyHyperparameters(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}),
 			"* clearly lower: better.\n* not clearly different: alike.\n* clearly higher: worse."},
-		{ManyHyperparametersCurves(&manyhyper.LeversResult{Problems: []manyhyper.Lever{lever("worse", 1), lever("better", -1), lever("alike", 0)}}),
+		{ManyHyperparametersCurves(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}),
 			"most for worse, where many on folds multiply the CV loss by 0.75 and the test loss by 1.25."},
-		{Enough(&manyhyper.LeversResult{Problems: []manyhyper.Lever{lever("worse", 1), lever("better", -1), lever("alike", 0)}}), "on these problems: worse; alike."},
+		{Enough(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}), "on these problems: worse; alike."},
 		{AblationBySize(&samplesize.AblationResult{Params: samplesize.AblationParams{Rings: samplesize.AblationRings{AblationKernel: kernels.AblationKernel{Ks: []int{4, 8}, Budgets: []int{3, 5}}}},
-			Rings: []experiment.Comparison{differs(.01), differs(.02), differs(-.03), differs(.04)}}),
+			Rings: []experiment.Comparison{comparisonOf(.01), comparisonOf(.02), comparisonOf(-.03), comparisonOf(.04)}}),
 			"| | 3 steps | 5 steps |\n| :-- | --: | --: |\n| 4 splits | +1.00 ± 0.10 | +2.00 ± 0.10 |\n| 8 splits | −3.00 ± 0.10 | +4.00 ± 0.10 |"},
 	} {
 		if !strings.Contains(c.got, c.want) {
 			t.Errorf("%q lacks %q", c.got, c.want)
 		}
 	}
-	// Advice and conclusions depend on the result. If the result does not support them, they are
-	// omitted.
+	// Advice and conclusions are omitted if the result does not support them.
 	call := func(mean float64) *elasticnet.RegressionPrinted {
 		r := &elasticnet.RegressionPrinted{Tests: make([]elasticnet.RegressionTest, elasticnet.TestPrintedCall+1)}
 		r.Tests[elasticnet.TestSecondCall].CoefMean = experiment.Estimate{Mean: mean, Margin: .1, N: 9}

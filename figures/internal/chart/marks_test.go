@@ -26,7 +26,7 @@ func (haloGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, pt vg.Point) {
 	draw.RingGlyph{}.DrawGlyph(c, s, pt)
 }
 
-// Marks with the same style are drawn as one path. They look as if they were drawn one by one.
+// Marks of one style are drawn as one path, with the pixels of marks that are drawn one by one.
 func TestMarksAreDrawnTogether(t *testing.T) {
 	points := []vg.Point{{X: 10, Y: 10}, {X: 40, Y: 15}, {X: 20, Y: 40}, {X: 44, Y: 44}}
 	for name, shape := range map[string]draw.GlyphDrawer{
@@ -63,7 +63,7 @@ func TestMarksAreDrawnTogether(t *testing.T) {
 				others++
 			}
 		}
-		// At a crossing of two lines, the edges are smoothed only once, and not twice.
+		// At a crossing of two lines, one path smooths the edges only once.
 		if crossings := map[string]int{"plus": 4, "cross": 8}[name]; others > crossings*len(points) {
 			t.Errorf("%s: %d pixels differ", name, others)
 		}

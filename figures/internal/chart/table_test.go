@@ -7,8 +7,8 @@ import (
 	"cvgm/cvgm/experiment"
 )
 
-// If all shown digits of a number would be zero, the number is written with a power of ten, and so
-// is its interval.
+// A number whose shown digits would all be zero is written with a power of ten, and so is its
+// interval.
 func TestNumbersKeepADigit(t *testing.T) {
 	for _, c := range []struct {
 		e    experiment.Estimate
