@@ -12,8 +12,8 @@ import (
 
 // The page determines the size of the picture, its background, and the colour that replaces black.
 func TestPicturesHaveThePagesColours(t *testing.T) {
-	each(t, func(t *testing.T, p Problem) {
-		svg := string(quick(t, p, 2).Draw())
+	forEachProblem(t, func(t *testing.T, p Problem) {
+		svg := string(quickMachine(t, p, 2).Draw())
 		if strings.Count(svg, "<image ") != strings.Count(svg, `<image preserveAspectRatio="none"`) {
 			t.Error("a surface that does not fill its axes")
 		}
@@ -37,8 +37,8 @@ func TestKeysReadWithoutColour(t *testing.T) {
 		c := s.Color // the zero value is black
 		return (.2126*float64(c.R) + .7152*float64(c.G) + .0722*float64(c.B)) / 255
 	}
-	each(t, func(t *testing.T, p Problem) {
-		m := quick(t, p, 1)
+	forEachProblem(t, func(t *testing.T, p Problem) {
+		m := quickMachine(t, p, 1)
 		m.Handle(Event{Kind: Pin})
 		key := m.view().layout().key
 		for i, a := range key {

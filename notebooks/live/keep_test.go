@@ -14,8 +14,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// moves draws random events of readers: events whose effects a machine stores.
-func moves(t *rapid.T) []Event {
+// drawEvents draws random events of readers: events whose effects a machine stores.
+func drawEvents(t *rapid.T) []Event {
 	return rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Event {
 		return Event{
 			Kind:    rapid.SampledFrom([]EventKind{Set, Set, Step, Step, Scrub, Play, Pause, Pin, Unpin, Reset}).Draw(t, "kind"),
@@ -31,9 +31,9 @@ func TestRestoredMachinesShowTheSame(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		p := rapid.SampledFrom([]Problem{Rings, ElasticNet}).Draw(t, "problem")
-		m := quick(t, p, 2)
+		m := quickMachine(t, p, 2)
 		defer m.Close()
-		for _, e := range moves(t) {
+		for _, e := range drawEvents(t) {
 			m.Handle(e)
 			catchUp(m)
 		}
@@ -50,7 +50,7 @@ func TestRestoredMachinesShowTheSame(t *testing.T) {
 				if r.Playing() != m.Playing() || r.Readout() != m.Readout() || !bytes.Equal(r.Draw(), m.Draw()) {
 					t.Fatalf("restored:\n%s\nwant\n%s", r.Readout(), m.Readout())
 				}
-				if got, want := numbers(r.view().run.states), numbers(m.view().run.states); !slices.Equal(got, want) {
+				if got, want := stateNumbers(r.view().run.states), stateNumbers(m.view().run.states); !slices.Equal(got, want) {
 					t.Fatalf("the restored run has %d states, want %d", len(got), len(want))
 				}
 			}
@@ -70,10 +70,9 @@ func TestRestoredRunsHaveConverged(t *testing.T) {
 	}
 }
 
-// Problems that are not shown are restored, too, even if the state is stored again before they are
-// opened.
+// Restore also restores hidden problems, even if the state is stored again before they are opened.
 func TestRestoredMachinesHaveAllProblems(t *testing.T) {
-	m := quick(t, XOR, 1)
+	m := quickMachine(t, XOR, 1)
 	defer m.Close()
 	xor := m.Settings()
 	m.Handle(Event{Kind: Select, Value: int(ElasticNet)})
@@ -90,8 +89,7 @@ func TestRestoredMachinesHaveAllProblems(t *testing.T) {
 	}
 }
 
-// If no run starts with the settings, the settings are nevertheless stored. The paper's run is then
-// shown.
+// Settings with which no run can start are stored too, and the paper's run is shown.
 func TestRestoredSettingsThatFail(t *testing.T) {
 	m := Restore([]byte(`{"problem": "rings", "sessions": {"rings": {"values": {"N": "10", "noise": "1", "K splits": "512", "split fraction": ".5"}, "shown": 0, "steps": 0}}}`))
 	defer m.Close()
@@ -156,7 +154,7 @@ func TestKeeperWritesChanges(t *testing.T) {
 // The state is written while the machine plays, and when serving ends.
 func TestServingKeepsTheState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := quick(t, ElasticNet, 1)
+		m := quickMachine(t, ElasticNet, 1)
 		defer m.Close()
 		in := newInbox()
 		var kept []string

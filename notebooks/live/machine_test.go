@@ -18,14 +18,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// quick returns a machine that shows a problem after the given number of steps. The problem has few
-// splits, so that steps are fast.
-func quick(t rapid.TB, p Problem, steps int) *Machine {
+// quickMachine returns a machine that shows a problem of few splits after the given number of
+// steps.
+func quickMachine(t rapid.TB, p Problem, steps int) *Machine {
 	t.Helper()
 	m := NewMachine()
 	m.Handle(Event{Kind: Select, Value: int(p)})
 	m.Handle(Event{Kind: Scrub})
-	m.Handle(Event{Kind: Set, Control: control(t, p, "K"), Value: 1})
+	m.Handle(Event{Kind: Set, Control: controlIndex(t, p, "K"), Value: 1})
 	for range steps {
 		m.Handle(Event{Kind: Step})
 	}
@@ -35,7 +35,7 @@ func quick(t rapid.TB, p Problem, steps int) *Machine {
 	return m
 }
 
-func control(t rapid.TB, p Problem, field string) int {
+func controlIndex(t rapid.TB, p Problem, field string) int {
 	t.Helper()
 	i := slices.IndexFunc(p.Controls(), func(c Control) bool { return c.Field == field })
 	if i < 0 {
@@ -49,8 +49,8 @@ func catchUp(m *Machine) {
 	}
 }
 
-// numbers returns the numbers of some states as texts, so that NaN equals NaN.
-func numbers(states []state) []string {
+// stateNumbers returns the numbers of some states as texts, so that NaN equals NaN.
+func stateNumbers(states []state) []string {
 	var text []string
 	for _, s := range states {
 		text = append(text, fmt.Sprintln(s.CV, s.Train, s.Test, s.Angle, s.Lambda, s.Model.Theta))
@@ -58,14 +58,14 @@ func numbers(states []state) []string {
 	return text
 }
 
-func each(t *testing.T, f func(t *testing.T, p Problem)) {
+func forEachProblem(t *testing.T, f func(t *testing.T, p Problem)) {
 	for p := range problems {
 		t.Run(p.String(), func(t *testing.T) { f(t, p) })
 	}
 }
 
 func TestControlsKnowThePapersParameters(t *testing.T) {
-	each(t, func(t *testing.T, p Problem) {
+	forEachProblem(t, func(t *testing.T, p Problem) {
 		s := Paper(p)
 		if !reflect.DeepEqual(s.params(), p.paper()) {
 			t.Errorf("the paper's settings give %+v", s.params())
@@ -99,33 +99,33 @@ func TestControlsKnowThePapersParameters(t *testing.T) {
 			t.Errorf("command %q, want %q", got, want)
 		}
 	}
-	if got, want := Paper(XOR).withControl(control(t, XOR, "Hidden"), 3).Command(70), "./reproduce.sh xor -p Hidden=16,16 -p Steps=70"; got != want {
+	if got, want := Paper(XOR).withControl(controlIndex(t, XOR, "Hidden"), 3).Command(70), "./reproduce.sh xor -p Hidden=16,16 -p Steps=70"; got != want {
 		t.Errorf("command %q, want %q", got, want)
 	}
 }
 
 func TestPlayStepAndCatchUpGoTheSameWay(t *testing.T) {
-	each(t, func(t *testing.T, p Problem) {
-		stepped := quick(t, p, 6)
-		played := quick(t, p, 0)
+	forEachProblem(t, func(t *testing.T, p Problem) {
+		stepped := quickMachine(t, p, 6)
+		played := quickMachine(t, p, 0)
 		played.Handle(Event{Kind: Play})
 		for range 6 {
 			played.Tick()
 		}
-		moved := quick(t, p, 6)
-		moved.Handle(Event{Kind: Set, Control: control(t, p, "K"), Value: 0, Dragging: true})
+		moved := quickMachine(t, p, 6)
+		moved.Handle(Event{Kind: Set, Control: controlIndex(t, p, "K"), Value: 0, Dragging: true})
 		catchUp(moved)
 		if !moved.view().run.isPreview {
 			t.Error("a drag shows no preview")
 		}
-		moved.Handle(Event{Kind: Set, Control: control(t, p, "K"), Value: 1})
+		moved.Handle(Event{Kind: Set, Control: controlIndex(t, p, "K"), Value: 1})
 		catchUp(moved)
 		if moved.view().run.isPreview || moved.view().shown != 6 {
 			t.Errorf("after the release: coarse is %v, step %d", moved.view().run.isPreview, moved.view().shown)
 		}
-		want := numbers(stepped.view().run.states)
+		want := stateNumbers(stepped.view().run.states)
 		for name, m := range map[string]*Machine{"played": played, "moved": moved} {
-			if got := numbers(m.view().run.states); !slices.Equal(got, want) {
+			if got := stateNumbers(m.view().run.states); !slices.Equal(got, want) {
 				t.Errorf("%s:\n%v\nwant\n%v", name, got, want)
 			}
 			if !bytes.Equal(m.Draw(), stepped.Draw()) {
@@ -136,8 +136,8 @@ func TestPlayStepAndCatchUpGoTheSameWay(t *testing.T) {
 }
 
 func TestScrubbingGoesBackThroughEveryState(t *testing.T) {
-	each(t, func(t *testing.T, p Problem) {
-		m := quick(t, p, 0)
+	forEachProblem(t, func(t *testing.T, p Problem) {
+		m := quickMachine(t, p, 0)
 		pictures := [][]byte{m.Draw()}
 		for range 5 {
 			m.Handle(Event{Kind: Step})
@@ -175,9 +175,9 @@ func TestScrubbingGoesBackThroughEveryState(t *testing.T) {
 func TestOnlyTheSeedAndTheWidthChangeTheInitialWeights(t *testing.T) {
 	for _, p := range []Problem{Rings, XOR} {
 		start := func(field string, move int) []float64 {
-			m := quick(t, p, 0)
+			m := quickMachine(t, p, 0)
 			if move != 0 {
-				i := control(t, p, field)
+				i := controlIndex(t, p, field)
 				m.Handle(Event{Kind: Set, Control: i, Value: m.Settings().At(i) + move})
 			}
 			return m.view().run.states[0].Model.Params
@@ -193,16 +193,16 @@ func TestOnlyTheSeedAndTheWidthChangeTheInitialWeights(t *testing.T) {
 }
 
 func TestPinnedRunStays(t *testing.T) {
-	each(t, func(t *testing.T, p Problem) {
-		m := quick(t, p, 4)
+	forEachProblem(t, func(t *testing.T, p Problem) {
+		m := quickMachine(t, p, 4)
 		plain := m.Draw()
 		m.Handle(Event{Kind: Pin})
-		pinned := numbers(m.view().pinned.states)
+		pinned := stateNumbers(m.view().pinned.states)
 		before := m.Draw()
 		m.Handle(Event{Kind: Set, Control: 1, Value: 0})
 		catchUp(m)
 		m.Handle(Event{Kind: Step})
-		if got := numbers(m.view().pinned.states); !slices.Equal(got, pinned) {
+		if got := stateNumbers(m.view().pinned.states); !slices.Equal(got, pinned) {
 			t.Error("the pinned run has changed")
 		}
 		if bytes.Equal(m.Draw(), before) || !strings.Contains(m.Readout(), "pinned step 4") {
@@ -221,7 +221,7 @@ func TestPinnedRunStays(t *testing.T) {
 }
 
 func TestEachProblemKeepsItsState(t *testing.T) {
-	m := quick(t, Rings, 3)
+	m := quickMachine(t, Rings, 3)
 	rings := m.Draw()
 	m.Handle(Event{Kind: Play})
 	m.Handle(Event{Kind: Select, Value: int(ElasticNet)})
@@ -241,7 +241,7 @@ func TestEachProblemKeepsItsState(t *testing.T) {
 }
 
 func TestRunsEnd(t *testing.T) {
-	m := quick(t, ElasticNet, 0)
+	m := quickMachine(t, ElasticNet, 0)
 	m.Handle(Event{Kind: Play})
 	for range MaxSteps + 5 {
 		m.Tick()
@@ -255,13 +255,12 @@ func TestRunsEnd(t *testing.T) {
 	}
 }
 
-// convergedMachine returns a machine whose run has converged at the first point. The penalties are
-// so large that all coefficients of the elastic net are zero. The CV loss then does not depend on
-// the penalties.
+// convergedMachine returns a machine whose run converges at the first point. Its penalties are so
+// large that all coefficients are zero.
 func convergedMachine(t *testing.T) *Machine {
-	m := quick(t, ElasticNet, 0)
+	m := quickMachine(t, ElasticNet, 0)
 	for field, at := range map[string]int{"StartLambda1": 8, "StartLambda2": 8, "Train": 4, "Noise": 1, "Informative": 9, "P": 4, "StepSize": 8, "Seed": 1} {
-		m.Handle(Event{Kind: Set, Control: control(t, ElasticNet, field), Value: at})
+		m.Handle(Event{Kind: Set, Control: controlIndex(t, ElasticNet, field), Value: at})
 	}
 	return m
 }
@@ -280,7 +279,7 @@ func TestConvergedRunsEnd(t *testing.T) {
 
 // An error ends the run. The steps before the error remain visible.
 func TestFailuresAreReported(t *testing.T) {
-	m := quick(t, Rings, 2)
+	m := quickMachine(t, Rings, 2)
 	s := m.now()
 	broken := errors.New("no more")
 	next := s.run.next
@@ -304,14 +303,13 @@ func TestFailuresAreReported(t *testing.T) {
 	}
 }
 
-// If no run can start with new settings, the picture does not change, and there is a message. A
-// preview and an exact run both try these settings, because one of the two may fail while the other
-// does not.
+// If no run can start with new settings, the picture stays, and a message appears. A preview may
+// fail where an exact run does not, so both try the settings.
 func TestSettingsThatFail(t *testing.T) {
-	m := quick(t, Rings, 0)
+	m := quickMachine(t, Rings, 0)
 	var where []Event
 	for _, c := range []struct{ field, value string }{{"RadiusSD", "1"}, {"P", ".5"}, {"K", "512"}, {"Train", "10"}} {
-		i := control(t, Rings, c.field)
+		i := controlIndex(t, Rings, c.field)
 		where = append(where, Event{Kind: Set, Control: i, Value: slices.Index(Rings.Controls()[i].Values, c.value)})
 	}
 	for _, e := range where[:3] {
@@ -330,8 +328,7 @@ func TestSettingsThatFail(t *testing.T) {
 	}
 }
 
-// After any events, the picture is well formed, and the visible step exists. The same events lead
-// to the same picture.
+// After any events, the picture is well formed, and repeated events give the same picture.
 func TestAnyEvents(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many runs")
@@ -353,7 +350,7 @@ func TestAnyEvents(t *testing.T) {
 		p := rapid.SampledFrom([]Problem{Rings, ElasticNet}).Draw(t, "problem")
 		var pictures [2][]byte
 		for i := range pictures {
-			m := quick(t, p, 1)
+			m := quickMachine(t, p, 1)
 			for _, e := range events {
 				m.Handle(e)
 				m.Tick()
@@ -374,8 +371,8 @@ func TestAnyEvents(t *testing.T) {
 	})
 }
 
-// embedded matches a picture within a picture. The base64 of such a picture may contain any text.
-var embedded = regexp.MustCompile(`base64,[^"]*`)
+// embeddedPicture matches a picture within a picture, because its base64 may contain any text.
+var embeddedPicture = regexp.MustCompile(`base64,[^"]*`)
 
 func checkSVG(t rapid.TB, svg []byte) {
 	t.Helper()
@@ -386,7 +383,7 @@ func checkSVG(t rapid.TB, svg []byte) {
 			t.Fatalf("%v in\n%s", err, svg)
 		}
 	}
-	drawn := embedded.ReplaceAll(svg, nil)
+	drawn := embeddedPicture.ReplaceAll(svg, nil)
 	for _, bad := range []string{"NaN", "Inf"} {
 		if bytes.Contains(drawn, []byte(bad)) {
 			t.Fatalf("the picture holds %s", bad)

@@ -18,12 +18,12 @@ type fakePage struct {
 	name   string
 	frames chan frame
 	seq    int64
-	// seen is the last frame that the page drew. If this frame came without problems or controls,
-	// seen has the problems or controls of an earlier frame.
+	// seen is the last frame that the page drew, with the problems and controls of an earlier frame
+	// if it has none.
 	seen frame
 }
 
-func (p *fakePage) say(kind EventKind, change func(*Event)) {
+func (p *fakePage) sendEvent(kind EventKind, change func(*Event)) {
 	p.seq++
 	m := message{Event{Kind: kind}, p.name, p.seq}
 	if change != nil {
@@ -36,9 +36,8 @@ func (p *fakePage) say(kind EventKind, change func(*Event)) {
 	p.in.addMessages(string(text))
 }
 
-// draw processes a frame as the page does. Parts that are missing from the frame keep their last
-// value.
-func (p *fakePage) draw(f frame) {
+// drawFrame processes a frame as the page does: missing parts of the frame keep their last value.
+func (p *fakePage) drawFrame(f frame) {
 	if f.Number != p.seen.Number+1 {
 		p.t.Errorf("frame %d follows frame %d", f.Number, p.seen.Number)
 	}
@@ -49,17 +48,17 @@ func (p *fakePage) draw(f frame) {
 		f.Controls = p.seen.Controls
 	}
 	p.seen = f
-	p.say(drawn, func(e *Event) { e.Value = f.Number })
+	p.sendEvent(drawn, func(e *Event) { e.Value = f.Number })
 }
 
-// until draws frames until one satisfies the condition.
-func (p *fakePage) until(what string, met func(f frame) bool) frame {
+// awaitFrame draws frames until one satisfies the condition.
+func (p *fakePage) awaitFrame(what string, met func(f frame) bool) frame {
 	p.t.Helper()
 	late := time.After(5 * time.Minute)
 	for {
 		select {
 		case f := <-p.frames:
-			if p.draw(f); met(p.seen) {
+			if p.drawFrame(f); met(p.seen) {
 				return p.seen
 			}
 		case <-late:
@@ -69,11 +68,11 @@ func (p *fakePage) until(what string, met func(f frame) bool) frame {
 }
 
 // serve serves a machine to a fake page until the test ends.
-func serve(t *testing.T) *fakePage {
+func servePage(t *testing.T) *fakePage {
 	p := &fakePage{t: t, in: newInbox(), frames: make(chan frame)}
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
-	m := quick(t, Rings, 3)
+	m := quickMachine(t, Rings, 3)
 	go func() {
 		defer close(done)
 		newServer(m, p.in, func(text string) {
@@ -92,49 +91,48 @@ func serve(t *testing.T) *fakePage {
 		}).run(ctx)
 	}()
 	t.Cleanup(func() { stop(); <-done })
-	p.say(hello, nil)
+	p.sendEvent(hello, nil)
 	return p
 }
 
 func TestServing(t *testing.T) {
-	p := serve(t)
-	f := p.until("the first picture", func(f frame) bool { return f.Shown == 3 })
+	p := servePage(t)
+	f := p.awaitFrame("the first picture", func(f frame) bool { return f.Shown == 3 })
 	if len(f.Problems) != int(problems) || len(f.Controls) != len(Rings.Controls()) || !strings.HasPrefix(f.SVG, "<svg") || f.Playing {
 		t.Fatalf("first frame: %d problems, %d controls, playing %v", len(f.Problems), len(f.Controls), f.Playing)
 	}
 	if f.Controls[0].Help == "" || f.Controls[0].Values[f.At[0]] != "60" {
 		t.Errorf("first control: %+v", f.Controls[0])
 	}
-	p.say(Play, nil)
-	f = p.until("step 12", func(f frame) bool { return f.Shown >= 12 })
+	p.sendEvent(Play, nil)
+	f = p.awaitFrame("step 12", func(f frame) bool { return f.Shown >= 12 })
 	if !f.Playing || !strings.Contains(f.Speed, "ms per step") {
 		t.Errorf("playing is %v at %q", f.Playing, f.Speed)
 	}
-	p.say(Pause, nil)
-	p.until("a pause", func(f frame) bool { return !f.Playing })
-	p.say(Scrub, func(e *Event) { e.Value = 2 })
-	before := p.until("step 2", func(f frame) bool { return f.Shown == 2 })
+	p.sendEvent(Pause, nil)
+	p.awaitFrame("a pause", func(f frame) bool { return !f.Playing })
+	p.sendEvent(Scrub, func(e *Event) { e.Value = 2 })
+	before := p.awaitFrame("step 2", func(f frame) bool { return f.Shown == 2 })
 
 	// While a slider moves, there are previews. The exact picture follows.
-	noise := control(t, Rings, "RadiusSD")
+	noise := controlIndex(t, Rings, "RadiusSD")
 	for at := range 10 {
-		p.say(Set, func(e *Event) { e.Control, e.Value, e.Dragging = noise, at, true })
+		p.sendEvent(Set, func(e *Event) { e.Control, e.Value, e.Dragging = noise, at, true })
 	}
-	p.until("a preview", func(f frame) bool { return strings.Contains(f.Readout, "preview") })
-	p.say(Set, func(e *Event) { e.Control, e.Value = noise, 3 })
-	f = p.until("the exact picture", func(f frame) bool { return !strings.Contains(f.Readout, "preview") && f.Shown == 2 })
+	p.awaitFrame("a preview", func(f frame) bool { return strings.Contains(f.Readout, "preview") })
+	p.sendEvent(Set, func(e *Event) { e.Control, e.Value = noise, 3 })
+	f = p.awaitFrame("the exact picture", func(f frame) bool { return !strings.Contains(f.Readout, "preview") && f.Shown == 2 })
 	if f.SVG == before.SVG || !strings.Contains(f.Command, "-p RadiusSD=.2") {
 		t.Errorf("the released slider leads to %q", f.Command)
 	}
-	p.say(Select, func(e *Event) { e.Value = int(ElasticNet) })
-	f = p.until("the elastic net", func(f frame) bool { return f.Problem == ElasticNet && f.Shown == firstShown })
+	p.sendEvent(Select, func(e *Event) { e.Value = int(ElasticNet) })
+	f = p.awaitFrame("the elastic net", func(f frame) bool { return f.Problem == ElasticNet && f.Shown == firstShown })
 	if f.Controls[2].Field != "StartLambda1" {
 		t.Errorf("its controls: %+v", f.Controls)
 	}
 }
 
-// A page that does not draw receives one frame. After each further period of patienceTime, it
-// receives at most one more frame.
+// A page that does not draw receives at most one frame in each period of patienceTime.
 func TestServingWaitsForThePage(t *testing.T) {
 	for _, c := range []struct {
 		waits       time.Duration
@@ -148,7 +146,7 @@ func TestServingWaitsForThePage(t *testing.T) {
 			in.addMessages(`[{"kind":"hello","seq":1}]`)
 			in.addMessages(`[{"kind":"play","seq":2}]`)
 			in.addMessages(`no message at all`)
-			m := quick(t, ElasticNet, 1)
+			m := quickMachine(t, ElasticNet, 1)
 			defer m.Close()
 			newServer(m, in, func(text string) {
 				if strings.HasPrefix(text, "ping ") {
@@ -164,7 +162,7 @@ func TestServingWaitsForThePage(t *testing.T) {
 	}
 }
 
-// If the page has gone, the cell ends, so that it can be run again.
+// The cell ends when its page has gone, so that it can be run again.
 func TestServingEndsWithThePage(t *testing.T) {
 	in := newInbox()
 	in.addMessages(`[{"kind":"hello","seq":1}]`)
@@ -172,14 +170,13 @@ func TestServingEndsWithThePage(t *testing.T) {
 	in.addMessages(`[{"kind":"leave","seq":3}]`)
 	ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 	defer stop()
-	newServer(quick(t, Rings, 1), in, func(string) {}).run(ctx)
+	newServer(quickMachine(t, Rings, 1), in, func(string) {}).run(ctx)
 	if ctx.Err() != nil {
 		t.Error("served a page that had gone")
 	}
 }
 
-// Several pages may show one run. The run is served until each page has left, or has not answered
-// for a while.
+// A run that several pages show is served until each page has left or has not answered for a while.
 func TestServingEndsWithTheLastPage(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -213,7 +210,7 @@ func TestServingEndsWithTheLastPage(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				start, unanswered := time.Now(), 0
 				in := newInbox()
-				m := quick(t, ElasticNet, 1)
+				m := quickMachine(t, ElasticNet, 1)
 				defer m.Close()
 				in.addMessages(`[{"kind":"hello","page":"a","seq":1}]`)
 				in.addMessages(`[{"kind":"hello","page":"b","seq":2}]`)
@@ -238,32 +235,30 @@ func TestServingEndsWithTheLastPage(t *testing.T) {
 	}
 }
 
-// A page that opens later receives all that a page needs. All pages receive the positions of the
-// controls.
+// A page that opens later receives all that it needs, and all pages receive positions of controls.
 func TestServingTwoPages(t *testing.T) {
-	p := serve(t)
-	p.until("the first picture", func(f frame) bool { return f.Shown == 3 })
-	splits := control(t, Rings, "K")
-	p.say(Set, func(e *Event) { e.Control, e.Value = splits, 2 })
-	p.until("the control where it was set", func(f frame) bool { return f.At[splits] == 2 && f.Answers[""] == p.seq-1 })
+	p := servePage(t)
+	p.awaitFrame("the first picture", func(f frame) bool { return f.Shown == 3 })
+	splits := controlIndex(t, Rings, "K")
+	p.sendEvent(Set, func(e *Event) { e.Control, e.Value = splits, 2 })
+	p.awaitFrame("the control where it was set", func(f frame) bool { return f.At[splits] == 2 && f.Answers[""] == p.seq-1 })
 	p.seen.Problems, p.seen.Controls, p.name = nil, nil, "second"
-	p.say(hello, nil)
-	f := p.until("all that a page needs", func(f frame) bool { return f.Controls != nil })
+	p.sendEvent(hello, nil)
+	f := p.awaitFrame("all that a page needs", func(f frame) bool { return f.Controls != nil })
 	if len(f.Problems) != int(problems) || f.At[splits] != 2 || !strings.Contains(f.Alt, "after 3 steps") {
 		t.Errorf("the second page is told %+v", f)
 	}
 }
 
-// Messages may be lost or repeated, and may arrive in another order. Each message contains all
-// events that no frame has answered yet. Each event takes effect once.
+// Each event takes effect once, although messages may be lost, repeated or reordered.
 func TestServingRepeatedEvents(t *testing.T) {
-	p := serve(t)
-	p.until("the first picture", func(f frame) bool { return f.Shown == 3 })
+	p := servePage(t)
+	p.awaitFrame("the first picture", func(f frame) bool { return f.Shown == 3 })
 	p.in.addMessages(`[{"kind":"step","page":"a","seq":11}, {"kind":"step","page":"a","seq":12}, {"kind":"here","page":"a","seq":13}]`)
-	p.until("two steps", func(f frame) bool { return f.Shown == 5 && f.Answers["a"] == 12 })
+	p.awaitFrame("two steps", func(f frame) bool { return f.Shown == 5 && f.Answers["a"] == 12 })
 	p.in.addMessages(`[{"kind":"step","page":"a","seq":11}]`)
 	p.in.addMessages(`[{"kind":"step","page":"a","seq":12}, {"kind":"step","page":"a","seq":14}]`)
-	f := p.until("one step more", func(f frame) bool { return f.Answers["a"] == 14 })
+	f := p.awaitFrame("one step more", func(f frame) bool { return f.Answers["a"] == 14 })
 	if f.Shown != 6 || !f.Done {
 		t.Errorf("shows step %d, want 6; done is %v", f.Shown, f.Done)
 	}
@@ -274,7 +269,7 @@ func TestPingNumbersTheFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in := newInbox()
 		in.addMessages(`[{"kind":"hello","page":"a","seq":1}]`)
-		m := quick(t, ElasticNet, 1)
+		m := quickMachine(t, ElasticNet, 1)
 		defer m.Close()
 		ctx, stop := context.WithTimeout(t.Context(), 4*pingTime)
 		defer stop()
@@ -299,7 +294,7 @@ func TestPingNumbersTheFrame(t *testing.T) {
 
 // The time of a step is measured for each run separately, without the set-up of the run.
 func TestTimePerStep(t *testing.T) {
-	m := quick(t, Rings, 0)
+	m := quickMachine(t, Rings, 0)
 	if took := m.view().run.perStep; took != 0 {
 		t.Errorf("a step took %v before there was one", took)
 	}
@@ -332,7 +327,7 @@ func TestInboxSortsAndKeepsTheLatest(t *testing.T) {
 	if len(b.takeMessages()) != 0 {
 		t.Error("messages are given twice")
 	}
-	s := newServer(quick(t, Rings, 0), b, nil)
+	s := newServer(quickMachine(t, Rings, 0), b, nil)
 	s.handle(message{Event{Kind: Set, Control: 0, Value: 2}, "", 9})
 	s.handle(message{Event{Kind: Set, Control: 0, Value: 1}, "", 8})
 	if got := s.Settings().At(0); got != 2 {

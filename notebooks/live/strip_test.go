@@ -8,8 +8,8 @@ import (
 )
 
 func TestStrips(t *testing.T) {
-	each(t, func(t *testing.T, p Problem) {
-		settings, steps := quick(t, p, 0).Settings(), []int{0, 2, 5}
+	forEachProblem(t, func(t *testing.T, p Problem) {
+		settings, steps := quickMachine(t, p, 0).Settings(), []int{0, 2, 5}
 		strip, err := newStrip(settings, steps)
 		if err != nil {
 			t.Fatal(err)

@@ -30,9 +30,8 @@ func newCell(t *testing.T) {
 	t.Cleanup(func() { knownParameters.all = nil })
 }
 
-// Under ./reproduce.sh, parameters have their defaults or are set by -p. If the cell changes a
-// parameter before or after Params, the error names the parameter. This is true with -p and without
-// it.
+// Under ./reproduce.sh, an error names each parameter that the cell itself changes, with -p and
+// without -p.
 func TestEditedParametersAreRefused(t *testing.T) {
 	t.Setenv(NotebookVar, "02_rings")
 	type change = func(p *kernels.RingsParams)
@@ -91,8 +90,7 @@ func TestRemedyOfAnEditThatOptionsCannotSet(t *testing.T) {
 	}
 }
 
-// If Params has not received the parameters of an experiment, these keep their defaults. The flag
-// -p does not change them.
+// Parameters that Params has not received keep their defaults, and -p does not change them.
 func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
 	newCell(t)
 	t.Setenv(RecordVar, filepath.Join(t.TempDir(), "record"))
@@ -110,8 +108,8 @@ func TestParametersThatAreNotSetKeepTheirDefaults(t *testing.T) {
 	}
 }
 
-// The changes of a cell have the names that -p uses. If they are applied to the defaults of any
-// experiment that the cell has computed, the result is the experiment's parameters.
+// The changes of a cell have the names of -p and lead from the defaults to the parameters of each
+// experiment.
 func TestChangesOfACell(t *testing.T) {
 	src := synth.NewStream(1, "changes of a cell")
 	all := registry.All()
@@ -141,7 +139,7 @@ func TestChangesOfACell(t *testing.T) {
 	}
 }
 
-// All errors of all experiments of a notebook are listed. Each error is on its own line.
+// All errors of all experiments of a notebook are listed, each on its own line.
 func TestParametersAreCheckedAtOnce(t *testing.T) {
 	net, rings, seeds := elasticnet.DefaultElasticNet(), kernels.DefaultRings(), elasticnet.DefaultElasticNetSeeds()
 	if err := checkAll([]any{&net, &rings, &seeds}); err != nil {
@@ -188,8 +186,8 @@ func TestFoldersOfOutputs(t *testing.T) {
 	}{
 		{"table", nil, "01_net/interactive/default"}, {"figure", []experiment.Change{k, c}, "02_rings/interactive/K=64,elastic_net.C=0.5"},
 		{"folder", nil, "other/interactive/default"}, {"mine", nil, "other/interactive/default"}, {"*", nil, "other/interactive/default"}, {"[", nil, "other/interactive/default"},
-		// The label is longer than 100 bytes, so the name of the folder is a digest. Python's
-		// checkout.digest gives the same name.
+		// For a label of more than 100 bytes, the folder's name is a digest, which equals Python's
+		// checkout.digest.
 		{"table", []experiment.Change{list}, "01_net/interactive/eba58441ad86c014a3764b4969fc03e9"},
 		// Python's urllib.parse.quote(label, safe="=,.+- ") gives this name.
 		{"table", []experiment.Change{{Name: "File", Value: "/a b/ä%[1].csv"}}, "01_net/interactive/File=%2Fa b%2F%C3%A4%25%5B1%5D.csv"},
@@ -198,8 +196,8 @@ func TestFoldersOfOutputs(t *testing.T) {
 			t.Errorf("%s: %s, want %s", f.name, got, f.want)
 		}
 	}
-	// If no committed output has the same name, an output belongs to the notebook that has the name
-	// of the experiment.
+	// An output without a committed output of the same name belongs to the notebook of the
+	// experiment.
 	newCell(t)
 	if err := noteComputed(kernels.DefaultRings()); err != nil {
 		t.Fatal(err)
@@ -221,9 +219,8 @@ func TestFoldersOfOutputs(t *testing.T) {
 	}
 }
 
-// If a cell computes with other parameters, its outputs list the changes. Figures have the lines of
-// the default parameters as ghosts. With the default parameters, outputs have the same bytes in
-// every folder.
+// Outputs of other parameters list the changes, and figures have the lines of the defaults as
+// ghosts.
 func TestOutputsNameTheChanges(t *testing.T) {
 	store := t.TempDir()
 	t.Setenv(StoreVar, store)
@@ -285,8 +282,7 @@ func TestShownFigure(t *testing.T) {
 	if want := "λ < 1 & \"x\"\n\n<details><summary>The figure in words</summary>\n\n`<script>\"a\": y over x.`\n\n</details>"; markdown != want {
 		t.Errorf("Markdown %q, want %q", markdown, want)
 	}
-	// TeX in a caption remains text in pages with MathJax. Invisible characters are replaced by
-	// their codes.
+	// TeX in a caption remains text in pages with MathJax, and invisible characters become codes.
 	f.Caption = "$\\href{javascript:x}{y}$</figcaption><script>\u202e"
 	if want := `<code>$\href{javascript:x}{y}$&lt;/figcaption&gt;&lt;script&gt;⟨U+202E⟩</code>`; !strings.Contains(captionHTML(f), want) {
 		t.Errorf("%s lacks %s", captionHTML(f), want)
@@ -318,8 +314,7 @@ func TestSaveFile(t *testing.T) {
 	}
 }
 
-// For each experiment, a notebook has a cell that calls Params with the experiment's parameters. So
-// -p can set these parameters.
+// For each experiment, a cell calls Params with its parameters, so that -p can set them.
 func TestEachExperimentHasACellOfParameters(t *testing.T) {
 	var cells strings.Builder
 	for _, all := range cellsOf(t, "*.ipynb") {
@@ -337,8 +332,8 @@ func TestEachExperimentHasACellOfParameters(t *testing.T) {
 	}
 }
 
-// All results of the claims are for the draw that -p sets. Under ./reproduce.sh, any other draw is
-// an error.
+// All results of the claims belong to the draw that -p sets. Under ./reproduce.sh, any other draw
+// is an error.
 func TestResultsAreOfOneDraw(t *testing.T) {
 	newCell(t)
 	t.Setenv(RecordVar, filepath.Join(t.TempDir(), "record"))

@@ -18,15 +18,15 @@ import (
 
 var keepResults = flag.Bool("keep-results", false, "TestResultsOfTheClaims writes the results that the claims are judged by, less all that no claim reads; those that the store lacks it computes, which takes some minutes")
 
-// The results of the claims take minutes to compute. This test writes them to a file. The tests of
-// the claims' rules, in cvgm/experiment/claims, read this file.
+// TestResultsOfTheClaims writes results that take minutes to a file, which the tests of claims'
+// rules read.
 func TestResultsOfTheClaims(t *testing.T) {
 	if !*keepResults {
 		t.Skip("-keep-results writes the file")
 	}
 	results := Results(ResultsParams{})
 	want := claims.Claims(results)
-	prune(reflect.ValueOf(&results).Elem(), func() (same bool) {
+	pruneValue(reflect.ValueOf(&results).Elem(), func() (same bool) {
 		defer func() { _ = recover() }() // a claim may read the removed part
 		return cmp.Equal(claims.Claims(results), want, equalNaN)
 	})
@@ -55,7 +55,7 @@ func TestResultsOfTheClaims(t *testing.T) {
 	t.Logf("%d bytes", packed.Len())
 }
 
-// prune keeps exactly the parts that same needs.
+// pruneValue keeps exactly the parts that same needs.
 func TestPrune(t *testing.T) {
 	type part struct{ A, B []float64 }
 	type whole struct {
@@ -64,7 +64,7 @@ func TestPrune(t *testing.T) {
 		N    float64
 	}
 	v := whole{&part{[]float64{1}, []float64{2}}, &part{[]float64{3}, nil}, []part{{A: []float64{4}}, {B: []float64{5}}}, 6}
-	prune(reflect.ValueOf(&v).Elem(), func() (same bool) {
+	pruneValue(reflect.ValueOf(&v).Elem(), func() (same bool) {
 		defer func() { _ = recover() }()
 		return v.P.B[0] == 2 && v.L[1].B[0] == 5
 	})
@@ -76,9 +76,8 @@ func TestPrune(t *testing.T) {
 // equalNaN compares only the exported parts of claims, because the rules affect no other parts.
 var equalNaN = cmp.Options{cmp.Comparer(func(a, b float64) bool { return a == b || a != a && b != b }), cmpopts.IgnoreUnexported(claims.Measurement{})}
 
-// prune simplifies the value v. It sets a part of v to zero if the function same then still returns
-// true.
-func prune(v reflect.Value, same func() bool) {
+// pruneValue sets each part of v to zero for which the function same still returns true.
+func pruneValue(v reflect.Value, same func() bool) {
 	if v.IsZero() {
 		return
 	}
@@ -90,16 +89,16 @@ func prune(v reflect.Value, same func() bool) {
 	v.Set(old)
 	switch v.Kind() {
 	case reflect.Pointer:
-		prune(v.Elem(), same)
+		pruneValue(v.Elem(), same)
 	case reflect.Struct:
 		for i := range v.NumField() {
-			prune(v.Field(i), same)
+			pruneValue(v.Field(i), same)
 		}
 	case reflect.Slice, reflect.Array:
 		switch v.Type().Elem().Kind() {
 		case reflect.Struct, reflect.Pointer, reflect.Slice, reflect.Array:
 			for i := range v.Len() {
-				prune(v.Index(i), same)
+				pruneValue(v.Index(i), same)
 			}
 		}
 	}

@@ -122,8 +122,8 @@ func TestComputeKeepsResultsByParametersAndSource(t *testing.T) {
 	}
 }
 
-// The twin of an experiment has other values of the floating-point parameters. The parameters of
-// the experiment itself do not change.
+// The twin of an experiment has other floating-point parameters, and the experiment's own
+// parameters do not change.
 func TestComputeRunsTheTwinWhereItIsAsked(t *testing.T) {
 	t.Setenv(StoreVar, t.TempDir())
 	p := twinParams{K: 3, C: 2, At: []float64{1, 0}}
@@ -244,8 +244,7 @@ func TestEntriesKeepCells(t *testing.T) {
 	}
 }
 
-// A run computes only the cells that no earlier run and no worker has stored. At the end, the store
-// has only the result, and its cells as CSV. These files have the same bytes as after an
+// A run computes only the cells that no earlier run has stored, and its files have the bytes of an
 // uninterrupted run.
 func TestComputeUsesKeptCells(t *testing.T) {
 	p := elasticnet.DefaultElasticNetSeeds()
@@ -312,8 +311,8 @@ func TestParamsOverrides(t *testing.T) {
 	}
 }
 
-// The key does not depend on the source of a notebook's functions. The results of such functions
-// are not stored, because they could be stale.
+// Results of functions in a notebook are not stored, because the key does not depend on their
+// source.
 func TestOnlyResultsOfTheModuleAreKept(t *testing.T) {
 	for function, kept := range map[string]bool{
 		"main.run": false, "main.main.func1": false, "cvgm/cvgm/experiments.Run": false, "gonum.org/v1/gonum/floats.Sum": false,

@@ -26,9 +26,8 @@ func TestResetOfAnUnknownName(t *testing.T) {
 	}
 }
 
-// A copy is older if the cells of its original differ from the cells at the time of the copy. A
-// file is not a copy if it is damaged, if it has no original, or if its original is outside of the
-// folder.
+// A copy is older if the cells of its original have changed. A damaged file, or a file without an
+// original in the folder, is no copy.
 func TestNewerOriginal(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, text string) string {

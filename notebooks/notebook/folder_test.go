@@ -11,8 +11,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// In JupyterLab, the folder contains only notebooks and folders. Files that git does not track
-// belong to the user.
+// The folder shows only notebooks and folders in JupyterLab, apart from files that git does not
+// track.
 func TestFolderShowsNotebooks(t *testing.T) {
 	entries, err := os.ReadDir("..")
 	if err != nil {

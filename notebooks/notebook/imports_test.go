@@ -13,10 +13,9 @@ import (
 	"testing"
 )
 
-// The variable imports lists the packages of the module. The field code of a package lists the
-// other packages that it imports. These must be earlier in the list of packages. Tests may import
-// any package.
-var imports = []struct{ path, code string }{
+// packageImports lists the packages of the module and, in the field code, their imports without
+// tests. An import must be earlier in the list.
+var packageImports = []struct{ path, code string }{
 	{"qpdiff/learntest/serial", ""}, // for tests
 	{"qpdiff/memory", ""},
 	{"synth", ""},
@@ -109,13 +108,13 @@ func TestImportsRunOneWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := strings.TrimPrefix(p.ImportPath, "cvgm/")
-		k := slices.IndexFunc(imports, func(i struct{ path, code string }) bool { return i.path == path })
+		k := slices.IndexFunc(packageImports, func(i struct{ path, code string }) bool { return i.path == path })
 		if k < 0 {
 			t.Errorf("package %s has no place in the order of imports; give it one in this test", path)
 			continue
 		}
 		seen++
-		code := strings.Fields(imports[k].code)
+		code := strings.Fields(packageImports[k].code)
 		for _, i := range p.Imports {
 			if i, own := strings.CutPrefix(i, "cvgm/"); own && !slices.Contains(code, i) {
 				t.Errorf("%s imports %s, against the order", path, i)
@@ -127,13 +126,13 @@ func TestImportsRunOneWay(t *testing.T) {
 			}
 		}
 	}
-	if seen != len(imports) {
-		t.Errorf("go list names %d of the %d packages", seen, len(imports))
+	if seen != len(packageImports) {
+		t.Errorf("go list names %d of the %d packages", seen, len(packageImports))
 	}
 }
 
-// Each run of a cell links all packages that package notebook imports. With the packages of a
-// server, this would take a third longer.
+// Package notebook does not import a server, because each run of a cell would take a third longer
+// to link.
 func TestCellsLinkNoServer(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "cvgm/notebooks/notebook").Output()
 	if err != nil {
@@ -150,8 +149,7 @@ func TestCellsLinkNoServer(t *testing.T) {
 	}
 }
 
-// CONTRIBUTING.md has a map of the code. Each `package.Name` or `package.Type.Method` in the map is
-// declared in the file that the map gives.
+// The map of the code in CONTRIBUTING.md gives the right file for each `package.Name`.
 func TestContributingNamesWhatThereIs(t *testing.T) {
 	root := filepath.Join("..", "..")
 	text, err := os.ReadFile(filepath.Join(root, ".github", "CONTRIBUTING.md"))
@@ -175,8 +173,8 @@ func TestContributingNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-// pages returns the paths of the texts about the project, relative to the root.
-func pages(t *testing.T) []string {
+// markdownPages returns the paths of the texts about the project, relative to the root.
+func markdownPages(t *testing.T) []string {
 	t.Helper()
 	root := filepath.Join("..", "..")
 	var paths []string
@@ -195,16 +193,15 @@ func pages(t *testing.T) []string {
 	return paths
 }
 
-// The pages and .ci/run contain test commands with patterns. Each pattern matches a test in each
-// package of its command. The test is necessary because go test passes even if a pattern matches
-// nothing.
+// Each pattern of a test command in the pages and .ci/run matches a test, because go test passes
+// without a match.
 func TestCommandsFindTests(t *testing.T) {
 	root := filepath.Join("..", "..")
 	commands := regexp.MustCompile(`go test[^\n]*? (\./[^\n]*)`)
 	patterns := regexp.MustCompile(`-(run|fuzz|bench) '?([^ ']+)`)
 	kinds := map[string]string{"run": "Test", "fuzz": "Fuzz", "bench": "Benchmark"}
 	found := 0
-	for _, name := range append(pages(t), filepath.Join(".ci", "run")) {
+	for _, name := range append(markdownPages(t), filepath.Join(".ci", "run")) {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		if err != nil {
 			t.Fatal(err)

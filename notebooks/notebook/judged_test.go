@@ -29,7 +29,7 @@ func TestOlderSources(t *testing.T) {
 	}
 }
 
-// If recorded draws cannot be used, they do not change the claims. The note has the reason.
+// Invalid recorded draws do not change the claims, and the note has the reason.
 func TestDamagedDraws(t *testing.T) {
 	judged := []claims.Claim{{Number: 1, Measured: []claims.Measurement{{Text: "a value", Ours: experiment.Estimate{Mean: 1, Margin: math.NaN(), N: 1}}}}}
 	for _, c := range []struct {
@@ -55,8 +55,8 @@ func TestDamagedDraws(t *testing.T) {
 	}
 }
 
-// The note names the experiments that have changed if they are few. Otherwise it has their number.
-// It also names the rows that have moved.
+// The note names the moved rows and the changed experiments, or only the number of many
+// experiments.
 func TestNoteOfDraws(t *testing.T) {
 	many := []string{"a.A", "b.B", "c.C", "d.D", "e.E"}
 	for _, c := range []struct {

@@ -25,18 +25,17 @@ import (
 	"cvgm/cvgm/experiment/samplesize"
 )
 
-// methodHeading is the heading of a section in some notebooks. The section has one code cell, with
-// the core of the experiment in calls of the library. The table of the section lists parts of the
-// method, and the code that replaces them.
+// methodHeading is the heading of a section whose one code cell has the core of the experiment. A
+// table lists code that replaces parts of the method.
 const methodHeading = "## The method in the open\n"
 
-// expectedOutputs holds a function for each notebook with this section. The function makes the
-// expected output of the cell from the result of the experiment.
+// expectedOutputs has a function for each notebook, which makes the cell's expected output from the
+// experiment's result.
 var expectedOutputs = map[string]func(t *testing.T) string{
 	"01_elastic_net": func(t *testing.T) string {
 		p := elasticnet.DefaultElasticNet()
 		p.LongSteps, p.GridPoints, p.RandomPoints, p.SurfacePoints = 1, 2, 1, 2 // the cell does not use these
-		r := compute(t, p.Run)
+		r := computeResult(t, p.Run)
 		var b strings.Builder
 		for _, k := range []int{0, p.Steps - 1} {
 			fmt.Fprintf(&b, "λ = %.6f: CV loss %.6f, test loss %.6f\n", r.CVGM.Lambda[k], r.CVGM.CVLoss[k], r.CVGM.TestLoss[k])
@@ -45,31 +44,31 @@ var expectedOutputs = map[string]func(t *testing.T) string{
 	},
 	"02_rings": func(t *testing.T) string {
 		p := kernels.DefaultRings()
-		return fullGradient(t, p.Steps, 20, "%3d", compute(t, p.Run).Run(kernels.Full))
+		return fullGradient(t, p.Steps, 20, "%3d", computeResult(t, p.Run).Run(kernels.Full))
 	},
 	"03_sample_size": func(t *testing.T) string {
 		p := samplesize.DefaultSampleSize()
 		p.MinSize, p.MaxSize, p.Seeds = 20, 20, 1
-		r := compute(t, p.Run)
+		r := computeResult(t, p.Run)
 		at := func(method int) float64 { return r.Methods[method].Accuracy[0][0] }
 		return fmt.Sprintf("test accuracy: logistic regression %.3f, CVGM %.3f, Bayes rule %.3f\n",
 			at(samplesize.SizeLogistic), at(samplesize.SizeCVGMFull), at(samplesize.SizeBayes))
 	},
 	"04_xor": func(t *testing.T) string {
 		p := kernels.DefaultXOR()
-		return fullGradient(t, p.Steps, 10, "%2d", compute(t, p.Run).Run(kernels.Full))
+		return fullGradient(t, p.Steps, 10, "%2d", computeResult(t, p.Run).Run(kernels.Full))
 	},
 	"09_many_hyperparameters": func(t *testing.T) string {
 		p := manyhyper.DefaultLevers()
 		p.DataSets, p.Widths.Groups = 2, []int{20}
 		p.Bands.Test, p.Smooths.Test, p.Bands.Groups, p.Smooths.Groups = 1, 1, []int{2}, []int{2} // the cell does not use these
-		widths := compute(t, p.Run).Problems[manyhyper.LeverOfWidths]
+		widths := computeResult(t, p.Run).Problems[manyhyper.LeverOfWidths]
 		many, _ := widths.Find(manyhyper.SearchFolds)
 		return fmt.Sprintf("test loss with one width %.3f, with 20 widths %.3f\n", widths.Rows[0].Test.Mean, many.Test.Mean)
 	},
 }
 
-func compute[R any](t *testing.T, run func(context.Context, experiment.Hooks) (R, error)) R {
+func computeResult[R any](t *testing.T, run func(context.Context, experiment.Hooks) (R, error)) R {
 	t.Helper()
 	r, err := run(context.Background(), experiment.Hooks{})
 	if err != nil {
@@ -78,8 +77,8 @@ func compute[R any](t *testing.T, run func(context.Context, experiment.Hooks) (R
 	return r
 }
 
-// fullGradient returns the expected lines of a run. There is a line for each number of steps that
-// is a multiple of stride, and a line for steps − 1.
+// fullGradient returns the expected lines of a run, for each multiple of stride and for the last
+// step.
 func fullGradient(t *testing.T, steps, stride int, number string, run *kernels.Run) string {
 	t.Helper()
 	var b strings.Builder
@@ -91,9 +90,8 @@ func fullGradient(t *testing.T, steps, stride int, number string, run *kernels.R
 	return b.String()
 }
 
-// Each of these cells is short and well formed, and prints the digits of the experiment's result.
-// The table above the cell lists exchanges of code. After each exchange, the cell still runs, and
-// prints other digits.
+// Each cell of a method prints the digits of the experiment's result, and other digits after each
+// exchange in its table.
 func TestMethodsInTheOpen(t *testing.T) {
 	if testing.Short() {
 		t.Skip("links a program and runs each experiment")
@@ -107,7 +105,7 @@ func TestMethodsInTheOpen(t *testing.T) {
 		}
 		variants := map[string]string{name: m.code}
 		for what, pairs := range m.exchanges {
-			variants[name+": "+what] = exchange(t, m.code, pairs)
+			variants[name+": "+what] = exchangeCode(t, m.code, pairs)
 			exchanged[name] = append(exchanged[name], name+": "+what)
 		}
 		if len(exchanged[name]) < 3 {
@@ -189,8 +187,8 @@ func readMethod(t *testing.T, name string) (m method) {
 	return m
 }
 
-// exchangesIn returns the rows of the table "part | replace | by" in a text. A row without a part
-// belongs to the part of the row above.
+// exchangesIn returns the rows of the table "part | replace | by". A row without a part belongs to
+// the part above.
 func exchangesIn(text string) map[string][][2]string {
 	found := map[string][][2]string{}
 	last := ""
@@ -203,7 +201,7 @@ func exchangesIn(text string) map[string][][2]string {
 	return found
 }
 
-func exchange(t *testing.T, code string, pairs [][2]string) string {
+func exchangeCode(t *testing.T, code string, pairs [][2]string) string {
 	t.Helper()
 	for _, p := range pairs {
 		if n := strings.Count(code, p[0]); n != 1 {
@@ -214,8 +212,7 @@ func exchange(t *testing.T, code string, pairs [][2]string) string {
 	return code
 }
 
-// cellSource returns a Go file that runs a cell. Like GoNB, it has only the imports that the cell
-// uses.
+// cellSource returns a Go file that runs a cell and, like GoNB, imports only what the cell uses.
 func cellSource(t *testing.T, id string, imports []string, code string) string {
 	t.Helper()
 	body := fmt.Sprintf("func init() {\n\tcells[%q] = func() {\n\t\t%s\n\t}\n}\n", id, strings.ReplaceAll(strings.TrimSuffix(code, "\n"), "\n", "\n\t\t"))

@@ -73,9 +73,8 @@ func TestAcceptRemovesTheMark(t *testing.T) {
 	}
 }
 
-// If other cells use a cell of parameters, its first line makes the file unaccepted, and its last
-// line calls Accept. A cell without declarations needs neither, because it cannot have parameters
-// of an earlier run.
+// A cell of parameters that other cells use begins with the unaccepted file and ends with Accept.
+// Cells without declarations need neither.
 func TestCellsOfParametersAccept(t *testing.T) {
 	const (
 		first = "!*touch " + unaccepted + " # until the last line of this cell has run\n"

@@ -27,13 +27,12 @@ import (
 // notebookCell is a cell in the file of a notebook.
 type notebookCell struct {
 	Type   string `json:"cell_type"`
-	Source lines
+	Source notebookText
 }
 
 func (c notebookCell) text() string { return strings.Join(c.Source, "") }
 
-// cellsOf returns the cells of those notebooks that match a pattern. The keys are the paths of the
-// notebooks.
+// cellsOf returns the cells of all notebooks that match a pattern, by the paths of the notebooks.
 func cellsOf(t *testing.T, pattern string) map[string][]notebookCell {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("..", pattern))
@@ -82,12 +81,12 @@ func figureMakers(t *testing.T) (names []string) {
 	return names
 }
 
-// Above the first picture of a notebook, there are at most firstPicture lines of code. In a
-// browser, the picture is then about 1,200 pixels below the top.
+// At most firstPicture lines of code are above the first picture of a notebook. The picture is then
+// some 1,200 pixels below the top.
 const firstPicture = 60
 
-// Each notebook of an experiment begins with a question. The first cell with a computation prints
-// the answer and shows it in a picture. Each cell with a figure explains the figure.
+// Each notebook of an experiment begins with a question, and its first computation prints and shows
+// the answer.
 func TestNotebooksTellWhatTheyShow(t *testing.T) {
 	makers := figureMakers(t)
 	shown := 0
@@ -126,12 +125,10 @@ func TestNotebooksTellWhatTheyShow(t *testing.T) {
 	}
 }
 
-// A line of a cell has at most widestLine characters, with tabs of 8. Such a line fits into a
-// window of 1280 pixels.
+// A line of widestLine characters, with tabs of 8, fits into a window of 1280 pixels.
 const widestLine = 120
 
-// A code cell contains no long text, because package readings writes the texts that cells print.
-// Its lines are short enough for a page.
+// A code cell has only short lines and no long text, because package readings writes the texts.
 func TestCellsHoldNoProse(t *testing.T) {
 	prose := regexp.MustCompile(`"[^"\n]{70,}"`)
 	for path, cells := range cellsOf(t, "*.ipynb") {
@@ -162,7 +159,7 @@ func TestLinksOfTexts(t *testing.T) {
 			headings[path] = append(headings[path], strings.ReplaceAll(h[1], " ", "-"))
 		}
 	}
-	for _, page := range pages(t) {
+	for _, page := range markdownPages(t) {
 		path := filepath.Join("..", "..", page)
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -194,10 +191,9 @@ func TestLinksOfTexts(t *testing.T) {
 	}
 }
 
-// habits holds turns of phrase that a reader often has to read twice. Each habit may occur at most
-// maxRate times in 10,000 words of Go comments. In gonum's packages mat, optimize and stat, each of
-// the first two habits occurs at most once in 10,000 words, and the third habit 2 to 7 times.
-var habits = []struct {
+// readingHabits lists turns of phrase that a reader often has to read twice, with the most
+// occurrences in 10,000 words of Go comments. gonum's comments have at most 7 for each habit.
+var readingHabits = []struct {
 	name    string
 	pattern *regexp.Regexp
 	maxRate float64
@@ -208,8 +204,8 @@ var habits = []struct {
 	{"less for minus", regexp.MustCompile(`(?i)\bless (that|those|the|its)\b`), 1},
 }
 
-// A sentence with more than longSentence words is long. The share of long sentences may be at most
-// mostLong. In gonum's comments, this share is 4 %.
+// A sentence of more than longSentence words is long. At most the share mostLong may be long, and
+// gonum's share is 4 %.
 const (
 	longSentence = 30
 	mostLong     = .05
@@ -224,16 +220,16 @@ var (
 // A passage is a paragraph, a heading, or an item of a list in a comment.
 type passage struct{ place, text string }
 
-// prose holds the numbers of words and of sentences in passages. For each habit, it lists the
-// passages that have the habit, once for each occurrence. It also lists the long sentences.
-type prose struct {
+// proseCount holds numbers of words and sentences, the passages with each habit, and the long
+// sentences.
+type proseCount struct {
 	words, sentences int
-	habits           [][]passage // in the order of the variable habits
+	habits           [][]passage // in the order of readingHabits
 	long             []passage
 }
 
-// passagesOf returns the prose of the comments in a Go file. Code blocks, directives and outputs of
-// examples are not prose.
+// passagesOf returns the passages in the comments of a Go file, without code blocks, directives and
+// outputs of examples.
 func passagesOf(name string, text []byte) (all []passage, err error) {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, name, text, parser.ParseComments|parser.SkipObjectResolution)
@@ -286,13 +282,12 @@ func plain(text []comment.Text) string {
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-// countProse returns the numbers of words and sentences in passages. For each habit, it returns the
-// passages that have it.
-func countProse(all []passage) prose {
-	p := prose{habits: make([][]passage, len(habits))}
+// countProse counts the words, sentences and habits in passages.
+func countProse(all []passage) proseCount {
+	p := proseCount{habits: make([][]passage, len(readingHabits))}
 	for _, a := range all {
 		p.words += len(strings.Fields(a.text))
-		for k, h := range habits {
+		for k, h := range readingHabits {
 			for range h.pattern.FindAllStringIndex(a.text, -1) {
 				p.habits[k] = append(p.habits[k], a)
 			}
@@ -307,8 +302,8 @@ func countProse(all []passage) prose {
 	return p
 }
 
-// whereMost returns text with the files that have the most of the given places. For the worst file,
-// it also lists the first places.
+// whereMost returns text with the files that have the most places, and the first places in the
+// worst file.
 func whereMost(places []passage) string {
 	const files, shown = 5, 3
 	in := make(map[string][]passage)
@@ -329,8 +324,7 @@ func whereMost(places []passage) string {
 	return b.String()
 }
 
-// Go comments are as easy to read as gonum's comments. The test compares the rates of some habits
-// and of long sentences.
+// Habits and long sentences are as rare in Go comments as the limits require.
 func TestCommentsAreEasyToRead(t *testing.T) {
 	root := filepath.Join("..", "..")
 	names, git := source.Tracked(root)
@@ -355,7 +349,7 @@ func TestCommentsAreEasyToRead(t *testing.T) {
 	if len(names) < 500 || p.words < 100_000 || p.sentences < 8000 {
 		t.Errorf("found %d words in %d sentences of %d files, fewer than the comments have", p.words, p.sentences, len(names))
 	}
-	for k, h := range habits {
+	for k, h := range readingHabits {
 		if n := len(p.habits[k]); 1e4*float64(n) > h.maxRate*float64(p.words) {
 			t.Errorf("%d times %q in %d words of comments, more than %g in 10,000:%s", n, h.name, p.words, h.maxRate, whereMost(p.habits[k]))
 		}
@@ -410,7 +404,7 @@ func ExampleF() {
 	p := countProse(append(all, passage{"q.go:1", strings.Repeat("word ", longSentence+1) + ". " + strings.Repeat("word ", longSentence)}))
 	for k, n := range []int{2, 2, 2, 2} {
 		if len(p.habits[k]) != n {
-			t.Errorf("%q found %d times, not %d", habits[k].name, len(p.habits[k]), n)
+			t.Errorf("%q found %d times, not %d", readingHabits[k].name, len(p.habits[k]), n)
 		}
 	}
 	if p.words != 36+2*longSentence+2 || p.sentences != 11 || len(p.long) != 1 {
@@ -421,13 +415,11 @@ func ExampleF() {
 	}
 }
 
-// README consists of the parts that ./reproduce.sh writes, and the rest. The rest has at most
-// mostWords words, without code. The written parts have at most mostWritten words. With its
-// pictures, README then fits on three screens of 1280 × 800 pixels.
+// README has at most mostWords words of its own and mostWritten words that ./reproduce.sh writes.
+// It then fits on three screens of 1280 × 800 pixels.
 const mostWords, mostWritten = 500, 380
 
-// README describes the project on three screens. It has the commands that run the project, the
-// results that hold, the speed, and links to more.
+// README fits on three screens and has the commands, results, speed and links of the project.
 func TestReadmeIsShort(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
@@ -454,18 +446,15 @@ func TestReadmeIsShort(t *testing.T) {
 	}
 }
 
-// remedyAt maps the name of a function to the index of one of its parameters, the remedy. These
-// functions make the error of an invalid argument.
+// remedyAt maps each function that makes the error of an invalid argument to the index of its
+// parameter for the remedy.
 var remedyAt = map[string]int{"Bad": 2, "BadIf": 3, "ArgErrorf": 2, "argErrorf": 1}
 
 // spelledLetter matches the Greek letter of a hyperparameter in Latin letters.
 var spelledLetter = regexp.MustCompile(`\b(alpha|gamma|delta|lambda)\d?\b`)
 
-// problemOf checks the text of an error, and returns a description of the problem. The error of an
-// argument must have a remedy. Any other text must be "package: cause: remedy", unless the error
-// wraps an error with these parts. No text may end with a full stop. No text may spell the Greek
-// letter of a hyperparameter in Latin letters, because the names of hyperparameters have the
-// letter.
+// problemOf describes the problem of an error's text, which must have a cause and a remedy and no
+// full stop. Hyperparameters must have Greek letters, because their names do.
 func problemOf(call *ast.CallExpr) string {
 	var name string
 	switch f := call.Fun.(type) {
@@ -511,8 +500,8 @@ func problemOf(call *ast.CallExpr) string {
 	return ""
 }
 
-// Each error of the library has a remedy. Errors and help texts of parameters have the Greek
-// letters of hyperparameters, and do not spell them.
+// Each error of the library has a remedy, and errors and help texts write Greek letters of
+// hyperparameters.
 func TestErrorsHaveARemedy(t *testing.T) {
 	root := filepath.Join("..", "..")
 	names, git := source.Tracked(root)

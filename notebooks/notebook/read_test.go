@@ -10,8 +10,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// The path of a file is relative to the checkout, or absolute. The record has its digest. If its
-// content changes, the result is computed again.
+// A result is computed again if the content of its file changes, because the record has the file's
+// digest.
 func TestReadOfAFile(t *testing.T) {
 	newCell(t)
 	store, record := t.TempDir(), filepath.Join(t.TempDir(), "record")

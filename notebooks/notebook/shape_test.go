@@ -20,15 +20,15 @@ import (
 	"testing"
 )
 
-// A package has at most mostFiles files, without tests. A function has at most mostLines lines. A
-// reader can still remember this many.
+// A reader can remember mostFiles files of a package, without tests, and mostLines lines of a
+// function.
 const (
 	mostFiles = 30
 	mostLines = 80
 )
 
-// TestShape fails in three cases: if files of a package use each other in a circle, if a package
-// has more than mostFiles files, or if a function has more than mostLines lines.
+// TestShape fails if files of a package use each other in a circle, or if a package or a function
+// is too long.
 func TestShape(t *testing.T) {
 	if testing.Short() {
 		t.Skip("type-checks all packages")
@@ -101,7 +101,7 @@ func TestShape(t *testing.T) {
 			}
 			used[from.Filename][to.Filename] = from
 		}
-		for _, circle := range circles(used) {
+		for _, circle := range fileCircles(used) {
 			t.Errorf("%s: %s use each other in a circle", path, strings.Join(circle, " "))
 		}
 	}
@@ -110,11 +110,11 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// A package's Example has at most mostExampleLines lines. So many lines fit on a screen.
+// A package's Example has at most mostExampleLines lines, because so many lines fit on a screen.
 const mostExampleLines = 20
 
-// The documentation of each package of the library begins with an Example. Only packages that are
-// internal to this module have none.
+// The documentation of each package of the library, except internal packages, begins with an
+// Example.
 func TestPackageExamples(t *testing.T) {
 	own := regexp.MustCompile(`/(internal|experiment|hostile|serial)(/|$)`)
 	root, found := filepath.Join("..", ".."), map[string]int{}
@@ -149,9 +149,9 @@ func TestPackageExamples(t *testing.T) {
 	}
 }
 
-// circles returns sets of files that use each other in circles: the strongly connected sets with
-// more than one file. Files are given by their base names.
-func circles(used map[string]map[string]token.Position) (sets [][]string) {
+// fileCircles returns sets of files that use each other in circles: the strongly connected sets of
+// several files.
+func fileCircles(used map[string]map[string]token.Position) (sets [][]string) {
 	reach := map[string]map[string]bool{}
 	for from := range used {
 		seen := map[string]bool{}

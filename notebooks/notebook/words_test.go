@@ -9,9 +9,8 @@ import (
 	"testing"
 )
 
-// notebookWords is the largest allowed number of words in a notebook. A reader with a speed of 200
-// words a minute reads 2000 words in ten minutes. The number includes the words in text cells,
-// printed lines and tables. It excludes the words in code, and words that a reader has to unfold.
+// notebookWords is the largest number of words that a reader reads in ten minutes, at 200 words a
+// minute. Words in code and in folds do not count.
 const notebookWords = 2000
 
 func TestNotebooksAreReadInTenMinutes(t *testing.T) {
@@ -30,10 +29,10 @@ func TestNotebooksAreReadInTenMinutes(t *testing.T) {
 		var nb struct {
 			Cells []struct {
 				CellType string `json:"cell_type"`
-				Source   lines
+				Source   notebookText
 				Outputs  []struct {
-					Data map[string]lines
-					Text lines // printed text
+					Data map[string]notebookText
+					Text notebookText // printed text
 				}
 			}
 		}
@@ -55,35 +54,33 @@ func TestNotebooksAreReadInTenMinutes(t *testing.T) {
 	}
 }
 
-// Folded text does not count, and neither do descriptions of pictures. The summary of a fold
-// counts.
+// Folded text and descriptions of pictures do not count, but the summary of a fold counts.
 func TestWordsThatAreSeen(t *testing.T) {
-	text := lines{"# One two\n", "![not seen](picture.svg)\n", "| three | – |\n| :-- | --: |\n",
+	text := notebookText{"# One two\n", "![not seen](picture.svg)\n", "| three | – |\n| :-- | --: |\n",
 		"<details><summary>four:\n five</summary>\n\nnot\nseen\n</details> six\n<details>\n<summary>seven</summary>not</details>"}
 	if n := text.words(); n != 7 {
 		t.Errorf("%d words, want 7", n)
 	}
 }
 
-// lines is a text in the JSON of a notebook. There it is a string or a list of strings.
-type lines []string
+// notebookText is a text in the JSON of a notebook, which is a string or a list of strings.
+type notebookText []string
 
-func (l *lines) UnmarshalJSON(b []byte) error {
+func (l *notebookText) UnmarshalJSON(b []byte) error {
 	if json.Unmarshal(b, (*[]string)(l)) == nil {
 		return nil
 	}
-	*l = make(lines, 1)
+	*l = make(notebookText, 1)
 	return json.Unmarshal(b, &(*l)[0])
 }
 
-// unseen matches text that a reader of a notebook does not see: a folded text without its summary,
-// or the description of a picture.
-var unseen = regexp.MustCompile(`(?s)<details>\s*<summary>(.*?)</summary>.*?</details>|!\[[^\]]*\]\([^)]*\)`)
+// unseenText matches the description of a picture, or a fold without its summary.
+var unseenText = regexp.MustCompile(`(?s)<details>\s*<summary>(.*?)</summary>.*?</details>|!\[[^\]]*\]\([^)]*\)`)
 
 // words returns the number of words that a reader sees if nothing is unfolded.
-func (l lines) words() int {
+func (l notebookText) words() int {
 	n := 0
-	for _, w := range strings.Fields(unseen.ReplaceAllString(strings.Join(l, ""), "$1 ")) {
+	for _, w := range strings.Fields(unseenText.ReplaceAllString(strings.Join(l, ""), "$1 ")) {
 		if strings.Trim(w, "|:-–#*") != "" {
 			n++
 		}
@@ -91,8 +88,8 @@ func (l lines) words() int {
 	return n
 }
 
-// In the committed notebooks, figures are pictures with alternative text. Every host and every
-// converter can show such pictures. The caption follows in Markdown.
+// Figures in the committed notebooks are pictures with alternative text, because every host shows
+// pictures.
 func TestFiguresAreShownEverywhere(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join("..", "*.ipynb"))
 	if err != nil {
@@ -105,7 +102,7 @@ func TestFiguresAreShownEverywhere(t *testing.T) {
 			t.Fatal(err)
 		}
 		type output struct {
-			Data     map[string]lines
+			Data     map[string]notebookText
 			Metadata map[string]any
 		}
 		var file struct{ Cells []struct{ Outputs []output } }

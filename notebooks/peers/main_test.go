@@ -9,8 +9,7 @@ import (
 	"cvgm/cvgm"
 )
 
-// The predictions are out of fold. The CV loss that is computed from them equals the printed CV
-// loss.
+// The printed CV loss equals the loss of the printed predictions, which are out of fold.
 func TestPredictionsGiveTheLoss(t *testing.T) {
 	const rows, folds, rounding = 40, 4, 1e-12
 	for name, loss := range map[string]cvgm.Loss{"elastic-net": cvgm.SquaredError{}, "logistic": cvgm.LogisticLoss{}, "svc": cvgm.Hinge{},

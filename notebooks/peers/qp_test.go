@@ -6,9 +6,8 @@ import (
 	"testing"
 )
 
-// The program is min ½‖z‖² + pᵀz with z₁ ≤ 1 and z₁ + z₂ = 0. While the bound is not active, it has
-// one free direction, (1, −1)/√2. The derivative in p is then minus the projection of the cotangent
-// on this direction.
+// The program is min ½‖z‖² + pᵀz with z₁ ≤ 1 and z₁ + z₂ = 0. Without an active bound, the
+// derivative in p is minus the projection of the cotangent on (1, −1)/√2.
 func TestProgramsAreSolvedAndDifferentiated(t *testing.T) {
 	const text = `[{"Q": [[1, 0], [0, 1]], "P": [1, 0], "G": [[1, 0]], "H": [1], "A": [[1, 1]], "B": [0], "CotangentOfZ": [1, 0]},
 		{"Q": [[1, 0], [0, 1]], "P": [-4, 0], "G": [[1, 0]], "H": [1], "A": [[1, 1]], "B": [0], "CotangentOfZ": [1, 0]}]`

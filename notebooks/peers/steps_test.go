@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// One feature has the training values ±1, and the labels are ±2. Its slope is (2 − λ1)/(1 + λ2).
-// The validation row is x = 1, y = 0. So the CV loss is the square of the slope.
+// For training values ±1 with labels ±2, the slope is (2 − λ1)/(1 + λ2). The CV loss is its square,
+// because the validation row is x = 1, y = 0.
 func TestStepsHaveLossesAndGradients(t *testing.T) {
 	const text = `{"X": [[1], [-1], [1]], "Y": [2, -2, 0], "Splits": [{"Train": [0, 1], "Val": [2]}], "Penalties": [[0.5, 0.25], [1, 1]]}`
 	const rounding = 1e-14

@@ -15,8 +15,7 @@ func TestRunnerLogic(t *testing.T) {
 	if err != nil {
 		t.Skip("python3 is not on PATH")
 	}
-	// Go caches a test that has passed. It runs the test again if a file changes that the test has
-	// examined.
+	// Each file is examined, because Go runs a cached test again only if an examined file changes.
 	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err == nil && slices.Contains([]string{".py", ".txt", ".mod"}, filepath.Ext(path)) {
 			_, err = os.Stat(path)

@@ -21,10 +21,10 @@ func TestScratchNotebooksAreNoExperiments(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			root := filepath.Join(t.TempDir(), "a b")
 			for _, name := range []string{"a", "b", "x", "Untitled", "Untitled1", "a-Copy1"} {
-				write(t, root, "notebooks/"+name+".ipynb", "{}")
+				writeFile(t, root, "notebooks/"+name+".ipynb", "{}")
 			}
-			write(t, root, "notebooks/copies/c.ipynb", "{}")
-			write(t, root, "go.mod", "module cvgm\n")
+			writeFile(t, root, "notebooks/copies/c.ipynb", "{}")
+			writeFile(t, root, "go.mod", "module cvgm\n")
 			for _, step := range strings.Split(c.steps, "; ") {
 				if step == "" {
 					continue

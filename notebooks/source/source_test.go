@@ -15,8 +15,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// toy is a small module with the structure of this module.
-var toy = map[string]string{
+// toyFiles is a small module with the structure of this module.
+var toyFiles = map[string]string{
 	"go.mod":     "module cvgm\n\ngo 1.26.0\n",
 	"synth/s.go": "package synth\n\nvar Font int // of all pictures\n\nfunc Draw() int { return 1 }\n",
 	"cvgm/experiment/registry.go": `package experiment
@@ -170,7 +170,7 @@ var toyCells = map[string][]string{
 	"broken": {"import \"cvgm/synth\"", "%%\nsynth.("},
 }
 
-func write(t *testing.T, root, name, text string) {
+func writeFile(t *testing.T, root, name, text string) {
 	t.Helper()
 	path := filepath.Join(root, name)
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -183,13 +183,13 @@ func write(t *testing.T, root, name, text string) {
 
 func writeToy(t *testing.T) (root string) {
 	root = t.TempDir()
-	for name, text := range toy {
-		write(t, root, name, text)
+	for name, text := range toyFiles {
+		writeFile(t, root, name, text)
 	}
 	return root
 }
 
-func open(t *testing.T, root string) *Module {
+func openModule(t *testing.T, root string) *Module {
 	t.Helper()
 	m, err := Open(root)
 	if err != nil {
@@ -198,8 +198,8 @@ func open(t *testing.T, root string) *Module {
 	return m
 }
 
-// edited returns the module with another text for one file.
-func (m *Module) edited(name, text string) *Module {
+// withEdit returns the module with another text for one file.
+func (m *Module) withEdit(name, text string) *Module {
 	other := *m
 	other.files, other.parsed = maps.Clone(m.files), maps.Clone(m.parsed)
 	other.files[name] = []byte(text)
@@ -208,8 +208,8 @@ func (m *Module) edited(name, text string) *Module {
 	return &other
 }
 
-// stale lists the notebooks and functions whose inputs differ.
-func stale(t *testing.T, before, now *Module) []string {
+// staleCells lists the notebooks and functions whose inputs differ.
+func staleCells(t *testing.T, before, now *Module) []string {
 	t.Helper()
 	var names []string
 	for name, cells := range toyCells {
@@ -232,7 +232,7 @@ func stale(t *testing.T, before, now *Module) []string {
 }
 
 func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
-	m := open(t, writeToy(t))
+	m := openModule(t, writeToy(t))
 	for _, edit := range []struct{ file, old, new, stale string }{
 		// The following cases change comments, layout and tests.
 		{"figures/rings.go", "// Rings draws the rings.", "// Rings draws rings.\n//\n// Twice.", ""},
@@ -240,14 +240,13 @@ func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 		{"synth/s.go", "// of all pictures", "", ""},
 		{"figures/rings_test.go", "package figures", "package figures_test", ""},
 		{"figures/xor_never.go", "panic(1)", "panic(2)", ""},
-		// The following cases change functions. The cell gone uses a missing name of package
-		// figures, so it depends on the whole package. The cell broken cannot be parsed, so it
-		// depends on all declarations.
+		// The cell gone uses a missing name of figures, so it depends on this whole package. The
+		// cell broken has a syntax error, so it depends on all declarations.
 		{"figures/rings.go", "width * r.Radius", "width + r.Radius", "broken gone rings"},
 		{"figures/rings.go", "Width: red", "Width: red + 1", "broken gone"},
 		{"cvgm/experiment/xor.go", "return 1", "return 2", "RingsParams XORParams all broken gone live rings xor"},
-		// Variables in a group are separate declarations. Constants in a group with iota are one
-		// declaration.
+		// Each variable in a group is a separate declaration, but constants in a group with iota
+		// are one declaration.
 		{"figures/rings.go", "width = 2", "width = 3", "broken gone rings"},
 		{"figures/rings.go", "red   = 1", "red = 2", "broken gone"},
 		{"cvgm/experiment/rings.go", "points, noise = 200, 3", "points, noise = 200, 4", "RingsParams all broken gone live rings"},
@@ -258,25 +257,24 @@ func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 		{"cvgm/experiment/rings.go", "points + shared()", "points - shared()", "RingsParams all broken gone live rings"},
 		{"cvgm/experiment/xor.go", "XORResult struct{ ", "XORResult struct{ N int; ", "XORParams all broken dot gone xor"},
 		{"figures/figure.go", "return f.Width", "return -f.Width", "blank broken dashed dot gone rings times xor"},
-		// The following cases change init functions. One sets a variable of another package, one
-		// registers a figure, and one registers an experiment.
+		// Three init functions change: they set a variable of another package, or register a figure
+		// or an experiment.
 		{"figures/figure.go", "Font = 7", "Font = 8", "blank broken dashed dot gone rings times xor"},
 		{"figures/rings.go", `"rings", Rings`, `"circles", Rings`, "broken gone"},
 		{"cvgm/experiment/xor.go", "register(XORParams{})", "register(&XORParams{})", "all broken gone"},
-		// The following cases change a package that others import, and a package that all cells
-		// call.
+		// The changed packages are imported by other packages or called by all cells.
 		{"synth/s.go", "Font int", "Font int8", "RingsParams all blank broken dashed dot gone live rings synth times xor"},
 		{"synth/s.go", "return 1", "return 2", "broken"},
 		{"notebooks/notebook/n.go", "return f.PNG()", "return 1 + f.PNG()", "broken rings xor"},
 		{"notebooks/notebook/n.go", "return p.Run()", "return (p.Run())", "broken rings xor"},
 		{"notebooks/live/l.go", "func Show()", "func (Show)()", "broken live"},
 	} {
-		text := toy[edit.file]
+		text := toyFiles[edit.file]
 		if strings.Count(text, edit.old) != 1 {
 			t.Fatalf("%s: %q is there %d times", edit.file, edit.old, strings.Count(text, edit.old))
 		}
-		now := m.edited(edit.file, strings.Replace(text, edit.old, edit.new, 1))
-		if diff := cmp.Diff(strings.Fields(edit.stale), stale(t, m, now), cmp.Transformer("", func(s []string) string { return strings.Join(s, " ") })); diff != "" {
+		now := m.withEdit(edit.file, strings.Replace(text, edit.old, edit.new, 1))
+		if diff := cmp.Diff(strings.Fields(edit.stale), staleCells(t, m, now), cmp.Transformer("", func(s []string) string { return strings.Join(s, " ") })); diff != "" {
 			t.Errorf("%s: %s → %s:\n%s", edit.file, edit.old, edit.new, diff)
 		}
 	}
@@ -284,19 +282,19 @@ func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 
 // A file with syntax errors does not make other declarations stale.
 func TestFilesWithSyntaxErrors(t *testing.T) {
-	m := open(t, writeToy(t))
-	text := toy["figures/rings.go"]
+	m := openModule(t, writeToy(t))
+	text := toyFiles["figures/rings.go"]
 	for n := range len(text) {
-		m.edited("figures/rings.go", text[:n]).Cells(toyCells["all"])
+		m.withEdit("figures/rings.go", text[:n]).Cells(toyCells["all"])
 	}
-	now := m.edited("figures/rings.go", text+"\nfunc () broken {\n")
-	if diff := cmp.Diff([]string{"broken", "gone"}, stale(t, m, now)); diff != "" {
+	now := m.withEdit("figures/rings.go", text+"\nfunc () broken {\n")
+	if diff := cmp.Diff([]string{"broken", "gone"}, staleCells(t, m, now)); diff != "" {
 		t.Error(diff)
 	}
 }
 
 func TestVersionsAreInputs(t *testing.T) {
-	m := open(t, writeToy(t))
+	m := openModule(t, writeToy(t))
 	depends := func(at, on string) {
 		m.listing.Packages[on] = &listed{Name: "x", Module: on, Version: on + " v1.0.0"}
 		m.listing.Packages[at].Imports = append(m.listing.Packages[at].Imports, on)
@@ -308,10 +306,10 @@ func TestVersionsAreInputs(t *testing.T) {
 		"gonum": "RingsParams XORParams all blank broken dashed dot gone live rings times xor",
 		"plot":  "blank broken dashed dot gone rings times xor",
 	} {
-		now := m.edited("go.mod", "")
+		now := m.withEdit("go.mod", "")
 		now.listing.Packages = maps.Clone(m.listing.Packages)
 		now.listing.Packages[on] = &listed{Name: "x", Module: on, Version: on + " v1.0.1"}
-		if got := strings.Join(stale(t, m, now), " "); got != want {
+		if got := strings.Join(staleCells(t, m, now), " "); got != want {
 			t.Errorf("%s: stale are %s, want %s", on, got, want)
 		}
 	}
@@ -322,18 +320,18 @@ func TestVersionsAreInputs(t *testing.T) {
 	if in := m.Cells([]string{"import \"fmt\"\nimport \"example.org/x\""}); in["go.mod"] == "" {
 		t.Error("the version of a module that only cells import is no input")
 	}
-	now := m.edited("go.mod", "")
+	now := m.withEdit("go.mod", "")
 	now.listing.Language = "1.27.0"
-	if got := stale(t, m, now); len(got) != len(toyCells)+2 {
+	if got := staleCells(t, m, now); len(got) != len(toyCells)+2 {
 		t.Errorf("another go line in go.mod makes only %v stale", got)
 	}
 }
 
 func TestRecordsAreAnInputOfWhatNamesThem(t *testing.T) {
 	root := writeToy(t)
-	before := open(t, root)
+	before := openModule(t, root)
 	for _, file := range []string{timingsFile, drawsFile} {
-		write(t, root, file, "{}")
+		writeFile(t, root, file, "{}")
 		for name, cells := range toyCells {
 			in := before.Cells(cells)
 			if _, counts := in[file]; counts != (name == "times" || name == "broken") {
@@ -346,7 +344,7 @@ func TestRecordsAreAnInputOfWhatNamesThem(t *testing.T) {
 // The output of go list is used as long as it is valid.
 func TestListing(t *testing.T) {
 	root := writeToy(t)
-	before := open(t, root)
+	before := openModule(t, root)
 	if _, err := before.Function("cvgm/cvgm/experiment.RingsParams.Run"); err != nil {
 		t.Fatal(err)
 	}
@@ -354,47 +352,47 @@ func TestListing(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(root, "synth/s.go"), long, long); err != nil {
 		t.Fatal(err)
 	}
-	write(t, root, "figures/rings_test.go", "package figures // new\n")
+	writeFile(t, root, "figures/rings_test.go", "package figures // new\n")
 	path := os.Getenv("PATH")
 	t.Setenv("PATH", "") // go list cannot run
-	if diff := cmp.Diff(before.listing, open(t, root).listing); diff != "" || len(before.listing.Functions) != 1 {
+	if diff := cmp.Diff(before.listing, openModule(t, root).listing); diff != "" || len(before.listing.Functions) != 1 {
 		t.Errorf("%v\n%s", before.listing.Functions, diff)
 	}
 	for _, name := range []string{"go.mod", "synth/s.go"} {
-		text := toy[name]
-		write(t, root, name, text+"\n")
+		text := toyFiles[name]
+		writeFile(t, root, name, text+"\n")
 		if _, err := Open(root); err == nil {
 			t.Errorf("the listing is kept after a change of %s", name)
 		}
-		write(t, root, name, text)
+		writeFile(t, root, name, text)
 	}
 	t.Setenv("PATH", path)
 
-	write(t, root, "figures/new.go", "package figures\n\nimport _ \"embed\"\n\n//go:embed page.html\nvar page string\n")
-	write(t, root, "figures/page.html", "1")
-	now := open(t, root)
+	writeFile(t, root, "figures/new.go", "package figures\n\nimport _ \"embed\"\n\n//go:embed page.html\nvar page string\n")
+	writeFile(t, root, "figures/page.html", "1")
+	now := openModule(t, root)
 	if got := now.listing.Packages["cvgm/figures"]; !slices.Contains(got.Files, "figures/new.go") || !slices.Contains(got.Others, "figures/page.html") {
 		t.Errorf("%+v", got)
 	}
 	if hash := now.Cells(toyCells["rings"])["figures/page.html"]; hash == "" {
 		t.Error("an embedded file is no input")
 	}
-	write(t, root, "figures/new.go", strings.ReplaceAll(string(now.files["figures/new.go"]), "page", "other"))
-	write(t, root, "figures/other.html", "1")
+	writeFile(t, root, "figures/new.go", strings.ReplaceAll(string(now.files["figures/new.go"]), "page", "other"))
+	writeFile(t, root, "figures/other.html", "1")
 	for name, want := range map[string]bool{"figures/page.html": false, "figures/other.html": true} {
-		if _, counts := open(t, root).Cells(toyCells["rings"])[name]; counts != want {
+		if _, counts := openModule(t, root).Cells(toyCells["rings"])[name]; counts != want {
 			t.Errorf("%s counts: %v", name, counts)
 		}
 	}
 
 	// The directive finds files in folders that are not packages.
-	write(t, root, "figures/new.go", "package figures\n\nimport \"embed\"\n\n//go:embed testdata/* all:_pages\nvar pages embed.FS\n")
-	write(t, root, "figures/testdata/a.txt", "1")
-	write(t, root, "figures/_pages/a.txt", "1")
-	open(t, root)
+	writeFile(t, root, "figures/new.go", "package figures\n\nimport \"embed\"\n\n//go:embed testdata/* all:_pages\nvar pages embed.FS\n")
+	writeFile(t, root, "figures/testdata/a.txt", "1")
+	writeFile(t, root, "figures/_pages/a.txt", "1")
+	openModule(t, root)
 	for _, name := range []string{"figures/testdata/b.txt", "figures/_pages/.b.txt"} {
-		write(t, root, name, "1")
-		if _, counts := open(t, root).Cells(toyCells["rings"])[name]; !counts {
+		writeFile(t, root, name, "1")
+		if _, counts := openModule(t, root).Cells(toyCells["rings"])[name]; !counts {
 			t.Errorf("%s does not count", name)
 		}
 	}
@@ -402,17 +400,16 @@ func TestListing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, ".work", "packages.json"), []byte("{"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	open(t, root)
-	write(t, root, "synth/s.go", "package synth\n\nimport \"nowhere.example/x\"\n")
+	openModule(t, root)
+	writeFile(t, root, "synth/s.go", "package synth\n\nimport \"nowhere.example/x\"\n")
 	if _, err := Open(root); err == nil || !strings.Contains(err.Error(), "nowhere.example/x") {
 		t.Errorf("error %v", err)
 	}
 }
 
-// If a figure changes, exactly the notebooks with this figure become stale. The test uses the real
-// notebooks.
+// If a figure changes, exactly the notebooks that show it become stale.
 func TestAFigureMakesItsNotebooksStale(t *testing.T) {
-	m := open(t, filepath.Join("..", ".."))
+	m := openModule(t, filepath.Join("..", ".."))
 	notebooks, err := Experiments(filepath.Join("..", ".."))
 	if err != nil || len(notebooks) == 0 {
 		t.Fatal(notebooks, err)
@@ -445,7 +442,7 @@ func TestAFigureMakesItsNotebooksStale(t *testing.T) {
 			if testing.Short() && tried%10 != 1 {
 				continue
 			}
-			now := m.edited(name, string(m.files[name][:at[1]])+"\tprintln()\n"+string(m.files[name][at[1]:]))
+			now := m.withEdit(name, string(m.files[name][:at[1]])+"\tprintln()\n"+string(m.files[name][at[1]:]))
 			for _, path := range notebooks {
 				shows := slices.ContainsFunc(cells[path], func(cell string) bool { return strings.Contains(cell, "figures."+figure+"(") })
 				if changed := now.Cells(cells[path]).Hash() != hashes[path]; changed != shows {

@@ -108,7 +108,7 @@ func (c checkout) want(reasons ...string) {
 	}
 }
 
-// If the function of a result has other source than in the last run, the result is computed again.
+// A result is computed again if the source of its function has changed since the last run.
 func TestChangedResults(t *testing.T) {
 	c := newCheckout(t)
 	c.run(nil)
@@ -189,7 +189,7 @@ func TestReasons(t *testing.T) {
 	c.want("figures/out/n/provenance.json is damaged")
 }
 
-// A parameter may name a file. If the content of this file changes, the notebook has to run again.
+// A notebook runs again if the content of a file that a parameter names has changed.
 func TestFilesOfParameters(t *testing.T) {
 	c := newCheckout(t)
 	c.run(nil)

@@ -111,7 +111,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// Bytes of a hostile file cause an error, but no panic and no large allocation.
+// Decode returns an error for the bytes of a hostile file, without a panic or a large allocation.
 func FuzzDecode(f *testing.F) {
 	data, err := Encode(example())
 	if err != nil {

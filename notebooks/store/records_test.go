@@ -57,8 +57,7 @@ func TestReadCells(t *testing.T) {
 	}
 }
 
-// Two records of one cell with different bytes are an error. This is true for equal and for
-// different lengths. Two equal records are one cell.
+// Two equal records of one cell count as one cell, and two different records are an error.
 func TestRecordsOfOneCellMustAgree(t *testing.T) {
 	for second, alike := range map[string]bool{"payload": true, "pAyload": false, "payload ": false} {
 		dir := t.TempDir()

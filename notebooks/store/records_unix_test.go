@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// If a write fails in the middle of a record, for example on a full disk, the file ends with the
-// record before it. The next record in the file is complete.
+// After a write that fails in the middle of a record, the journal ends with the record before, and
+// the next record is complete.
 func TestJournalAfterAFailedWrite(t *testing.T) {
 	j, err := NewJournal(t.TempDir(), "", testKey, []byte("{}"))
 	if err != nil {

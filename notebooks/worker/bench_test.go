@@ -11,8 +11,7 @@ import (
 	"cvgm/notebooks/store"
 )
 
-// BenchmarkKeep measures the cost of a cell that is added to its computation: the cost of the
-// record in the worker's file.
+// BenchmarkKeep measures the cost of writing the record of a cell to the worker's file.
 func BenchmarkKeep(b *testing.B) {
 	j, err := store.NewJournal(b.TempDir(), "bench.", testKey, []byte("{}"))
 	if err != nil {
@@ -37,9 +36,8 @@ func BenchmarkKeep(b *testing.B) {
 	b.ReportMetric(float64(file.Size())/float64(i), "bytes/cell")
 }
 
-// BenchmarkExchange measures the communication with one other node in a step whose splits are
-// spread over the nodes. The hyperparameters are sent to the node, and a gradient of the same size
-// is sent back. The benchmark uses the loopback interface.
+// BenchmarkExchange measures how long hyperparameters take to another node and a gradient takes
+// back, over the loopback interface.
 func BenchmarkExchange(b *testing.B) {
 	const rings, xor = 322, 4482 // numbers of parameters of the two networks
 	for _, numbers := range []int{2, rings, xor} {

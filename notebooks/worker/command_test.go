@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// commandVar is the name of an environment variable. If the variable is set, the test program runs
-// as the worker.
+// commandVar names the environment variable that makes the test program run as the worker.
 const commandVar = "CVGM_TEST_WORKER"
 
 func TestMain(m *testing.M) {
@@ -21,8 +20,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// command runs the worker. It returns the exit status and the output.
-func command(t *testing.T, flags ...string) (int, string) {
+// runCommand runs the worker. It returns the exit status and the output.
+func runCommand(t *testing.T, flags ...string) (int, string) {
 	t.Helper()
 	c := exec.Command(os.Args[0], flags...)
 	c.Env = append(os.Environ(), commandVar+"=1")
@@ -34,8 +33,8 @@ func command(t *testing.T, flags ...string) (int, string) {
 	return c.ProcessState.ExitCode(), string(out)
 }
 
-// For an impossible request, the worker prints one line, which names the flag and the value. The
-// exit status is the status for bad flags.
+// For an invalid flag, the worker prints one line with the flag and its value, and exits with the
+// status for bad flags.
 func TestBadFlagsAreRefused(t *testing.T) {
 	for _, c := range []struct{ flags, words string }{
 		{"-shards 1000000000000000", "-shards is 1000000000000000: use a number from 1 to 1000000"},
@@ -54,21 +53,20 @@ func TestBadFlagsAreRefused(t *testing.T) {
 		{`-params {"Sids":1}`, "-params of elastic_net_seeds: "},
 		{`-name sample_size -params {"Seeds":2000000000}`, "-params: sample_size: "},
 	} {
-		flags := append([]string{"-name", "elastic_net_seeds", "-key", testKey, "-out", t.TempDir(), "-params", small}, strings.Fields(c.flags)...)
-		status, said := command(t, flags...)
+		flags := append([]string{"-name", "elastic_net_seeds", "-key", testKey, "-out", t.TempDir(), "-params", smallParams}, strings.Fields(c.flags)...)
+		status, said := runCommand(t, flags...)
 		if status != 2 || !strings.HasPrefix(said, "worker: "+c.words) || strings.Count(said, "\n") != 1 {
 			t.Errorf("%s: exit status %d:\n%.500s", c.flags, status, said)
 		}
 	}
-	if status, said := command(t, "-h"); status != 0 || !strings.Contains(said, "Exit status: 0 done") {
+	if status, said := runCommand(t, "-h"); status != 0 || !strings.Contains(said, "Exit status: 0 done") {
 		t.Errorf("-h: exit status %d:\n%s", status, said)
 	}
 }
 
-// If the folder has records of the same key with other parameters, a worker returns an error, and
-// so does -gather.
+// A worker and -gather return an error for records of the same key with other parameters.
 func TestOtherParametersAreRefused(t *testing.T) {
-	p := newPlan(t, 2, "elastic_net_seeds", small)
+	p := newPlan(t, 2, "elastic_net_seeds", smallParams)
 	runShards(t, p, 0)
 	other := newPlan(t, 2, "elastic_net_seeds", `{"Seeds":7,"Steps":5,"LongSteps":8}`)
 	for _, s := range other.Sweeps {
@@ -83,9 +81,9 @@ func TestOtherParametersAreRefused(t *testing.T) {
 		}
 	}
 	runShards(t, p, 1)
-	one := newPlan(t, 1, "elastic_net_seeds", small)
+	one := newPlan(t, 1, "elastic_net_seeds", smallParams)
 	runShards(t, one, 0)
-	if !bytes.Equal(gathered(t, p), gathered(t, one)) {
+	if !bytes.Equal(gatheredBytes(t, p), gatheredBytes(t, one)) {
 		t.Error("the refused workers changed the result")
 	}
 }

@@ -29,10 +29,10 @@ func newPlan(t *testing.T, shards int, name, params string) *plan {
 	return p
 }
 
-const small = `{"Seeds":7,"Steps":4,"LongSteps":8}`
+const smallParams = `{"Seeds":7,"Steps":4,"LongSteps":8}`
 
-// gathered returns the bytes of the plan's result in the store.
-func gathered(t *testing.T, p *plan) []byte {
+// gatheredBytes returns the bytes of the plan's result in the store.
+func gatheredBytes(t *testing.T, p *plan) []byte {
 	t.Helper()
 	if err := p.gatherAll(context.Background(), 0); err != nil {
 		t.Fatal(err)
@@ -56,8 +56,8 @@ func runShards(t *testing.T, p *plan, shards ...int) {
 	}
 }
 
-// files returns the names of the workers' files.
-func files(t *testing.T, p *plan) []string {
+// recordFiles returns the names of the workers' files.
+func recordFiles(t *testing.T, p *plan) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(p.Sweeps[0].folder(), "*.records"))
 	if err != nil {
@@ -66,8 +66,8 @@ func files(t *testing.T, p *plan) []string {
 	return found
 }
 
-// The result of the shards equals the result of the experiment's own Run. This is true for any
-// number of shards, in any order, and also if some shards run twice.
+// The gathered result of any number of shards, in any order, equals the result of the experiment's
+// own Run.
 func TestShardsGatherToTheSameBytes(t *testing.T) {
 	for _, e := range registry.All() {
 		params := e.Draw(synth.NewStream(1, "worker "+e.Name))
@@ -86,7 +86,7 @@ func TestShardsGatherToTheSameBytes(t *testing.T) {
 		if len(p.Sweeps[0].Cells.list) > 0 { // otherwise the experiment has no cells, and gather has computed it
 			runShards(t, p, 2, 0, 0, 1)
 		}
-		got := gathered(t, p)
+		got := gatheredBytes(t, p)
 		path := filepath.Join(t.TempDir(), "whole")
 		if err := store.Write(path, whole); err != nil {
 			t.Fatal(err)
@@ -101,17 +101,17 @@ func TestShardsGatherToTheSameBytes(t *testing.T) {
 	}
 }
 
-// A record that is incomplete at any place, or that was changed, is skipped. A second submission
-// computes only the missing cells.
+// A damaged or incomplete record is skipped, and a second submission computes only the missing
+// cells.
 func TestTornRecordsAreComputedAgain(t *testing.T) {
-	p := newPlan(t, 1, "elastic_net_seeds", small)
+	p := newPlan(t, 1, "elastic_net_seeds", smallParams)
 	runShards(t, p, 0)
-	file := files(t, p)[0]
+	file := recordFiles(t, p)[0]
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole := gathered(t, p)
+	whole := gatheredBytes(t, p)
 	for cut := range len(data) {
 		if cut%97 != 0 && cut != len(data)-1 {
 			continue
@@ -119,7 +119,7 @@ func TestTornRecordsAreComputedAgain(t *testing.T) {
 		changed := bytes.Clone(data)
 		changed[cut] ^= 1
 		for _, damaged := range [][]byte{data[:cut], changed} {
-			q := newPlan(t, 1, "elastic_net_seeds", small)
+			q := newPlan(t, 1, "elastic_net_seeds", smallParams)
 			if err := os.MkdirAll(q.Sweeps[0].folder(), 0o755); err != nil {
 				t.Fatal(err)
 			}
@@ -142,7 +142,7 @@ func TestTornRecordsAreComputedAgain(t *testing.T) {
 			if err != nil || len(after.ended) == 0 || after.ended[len(after.ended)-1].Cells+len(before.cells) != 7 && after.ended[0].Cells+len(before.cells) != 7 {
 				t.Fatalf("cut at %d: %d cells were whole, then %+v (%v)", cut, len(before.cells), after.ended, err)
 			}
-			if !bytes.Equal(gathered(t, q), whole) {
+			if !bytes.Equal(gatheredBytes(t, q), whole) {
 				t.Errorf("cut at %d: another result", cut)
 			}
 		}
@@ -151,7 +151,7 @@ func TestTornRecordsAreComputedAgain(t *testing.T) {
 
 // If two records of one cell have different bytes, the error names both files.
 func TestDuplicatesMustAgree(t *testing.T) {
-	p := newPlan(t, 1, "elastic_net_seeds", small)
+	p := newPlan(t, 1, "elastic_net_seeds", smallParams)
 	runShards(t, p, 0)
 	j, err := store.NewJournal(p.Sweeps[0].folder(), "other.0.", testKey, p.Sweeps[0].text)
 	if err != nil {
@@ -164,16 +164,16 @@ func TestDuplicatesMustAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = p.gatherAll(context.Background(), 0)
-	for _, name := range append(files(t, p), "cell 3") {
+	for _, name := range append(recordFiles(t, p), "cell 3") {
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v does not name %s", err, name)
 		}
 	}
 }
 
-// If a worker is cancelled, its cells remain in its file. Its exit status does not mean success.
+// A cancelled worker keeps its cells in its file and returns an error.
 func TestStoppedWorkerIsNoSuccess(t *testing.T) {
-	p := newPlan(t, 1, "elastic_net_seeds", small)
+	p := newPlan(t, 1, "elastic_net_seeds", smallParams)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if p.runShard(ctx, 0) == nil {
@@ -187,17 +187,16 @@ func TestStoppedWorkerIsNoSuccess(t *testing.T) {
 	}
 }
 
-// gatherAll waits for files that a shared folder lists late. Such a file holds records, or a result
-// that another process has gathered from them.
+// gatherAll waits for record files and results that a shared folder lists late.
 func TestGatherWaitsForLateFiles(t *testing.T) {
 	for _, late := range []string{"records", "result"} {
-		p := newPlan(t, 1, "elastic_net_seeds", small)
+		p := newPlan(t, 1, "elastic_net_seeds", smallParams)
 		runShards(t, p, 0)
 		s := p.Sweeps[0]
 		hidden := filepath.Join(t.TempDir(), "hidden")
 		place := s.folder()
 		if late == "result" {
-			gathered(t, p)
+			gatheredBytes(t, p)
 			place = s.path
 		}
 		if err := os.Rename(place, hidden); err != nil {
@@ -220,11 +219,11 @@ func TestGatherWaitsForLateFiles(t *testing.T) {
 	}
 }
 
-// Results do not depend on clocks. Files and records may have times in any year.
+// Results do not depend on clocks, because files and records may have times in any year.
 func TestClocksMayDiffer(t *testing.T) {
-	p := newPlan(t, 2, "elastic_net_seeds", small)
+	p := newPlan(t, 2, "elastic_net_seeds", smallParams)
 	runShards(t, p, 0, 1)
-	for i, file := range files(t, p) {
+	for i, file := range recordFiles(t, p) {
 		year := time.Date(1970+130*i, 1, 1, 0, 0, 0, 0, time.UTC)
 		if err := os.Chtimes(file, year, year); err != nil {
 			t.Fatal(err)
@@ -238,27 +237,26 @@ func TestClocksMayDiffer(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	q := newPlan(t, 1, "elastic_net_seeds", small)
+	q := newPlan(t, 1, "elastic_net_seeds", smallParams)
 	runShards(t, q, 0)
-	if !bytes.Equal(gathered(t, p), gathered(t, q)) {
+	if !bytes.Equal(gatheredBytes(t, p), gatheredBytes(t, q)) {
 		t.Error("another result")
 	}
 }
 
-// Any number of shards, in any order, gives the same bytes as one worker. This is true even if the
-// shards are stopped at any cell and run again.
+// Shards that are stopped at any cell and run again give the bytes of one worker.
 func TestRetriesGatherToTheSameBytes(t *testing.T) {
-	one := newPlan(t, 1, "elastic_net_seeds", small)
+	one := newPlan(t, 1, "elastic_net_seeds", smallParams)
 	runShards(t, one, 0)
-	want := gathered(t, one)
+	want := gatheredBytes(t, one)
 	const draws, most = 4, 5
 	stream := synth.NewStream(1, "retries")
 	for draw := range draws {
-		p := newPlan(t, 1+stream.IntN(most), "elastic_net_seeds", small)
+		p := newPlan(t, 1+stream.IntN(most), "elastic_net_seeds", smallParams)
 		for range 2 * p.Shards {
 			shard := stream.IntN(p.Shards)
 			runShards(t, p, shard)
-			file := files(t, p)[stream.IntN(len(files(t, p)))]
+			file := recordFiles(t, p)[stream.IntN(len(recordFiles(t, p)))]
 			whole, err := os.ReadFile(file)
 			if err != nil {
 				t.Fatal(err)
@@ -270,7 +268,7 @@ func TestRetriesGatherToTheSameBytes(t *testing.T) {
 		for shard := range p.Shards {
 			runShards(t, p, p.Shards-1-shard)
 		}
-		if !bytes.Equal(gathered(t, p), want) {
+		if !bytes.Equal(gatheredBytes(t, p), want) {
 			t.Errorf("draw %d with %d shards: other bytes", draw, p.Shards)
 		}
 	}
@@ -290,8 +288,8 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// The errors of a shard, and of gathering, list the failed cells with node, job and reason. If a
-// failure is recorded, gathering does not wait for files that may be listed late.
+// Errors list the failed cells with node, job and reason. Gathering does not wait for late files
+// after a recorded failure.
 func TestFailedCellsAreNamed(t *testing.T) {
 	t.Setenv("SLURMD_NODENAME", "n7")
 	t.Setenv("SLURM_JOB_ID", "321")
@@ -316,21 +314,20 @@ func TestFailedCellsAreNamed(t *testing.T) {
 	}
 }
 
-// A shard that is requeued computes exactly those cells that are missing from its records. The
-// cells are the cells of the whole experiment, or of a list of cells.
+// A requeued shard computes exactly the cells that are missing from its records.
 func TestRequeuedShardComputesTheMissingCells(t *testing.T) {
 	for _, listed := range []*ranges{nil, {[]int{0, 2, 3, 5}}} {
-		p := newPlan(t, 2, "elastic_net_seeds", small)
+		p := newPlan(t, 2, "elastic_net_seeds", smallParams)
 		s := p.Sweeps[0]
 		s.Cells = listed
 		runShards(t, p, 0)
-		file := files(t, p)[0]
+		file := recordFiles(t, p)[0]
 		whole, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, size := range []int{len(whole), len(whole) / 2, 0} {
-			for _, f := range files(t, p) {
+			for _, f := range recordFiles(t, p) {
 				if f != file {
 					os.Remove(f)
 				}
@@ -361,9 +358,9 @@ func TestRequeuedShardComputesTheMissingCells(t *testing.T) {
 	}
 }
 
-// Workers that have written an end are listed as ended. Only the other workers are listed as lost.
+// Only workers that have written no end are listed as lost.
 func TestEndedWorkersAreNotLost(t *testing.T) {
-	p := newPlan(t, 3, "elastic_net_seeds", small)
+	p := newPlan(t, 3, "elastic_net_seeds", smallParams)
 	p.Sweeps[0].Cells = &ranges{[]int{0, 1, 2, 3, 4, 5, 6}}
 	runShards(t, p, 0, 1)
 	ctx, cancel := context.WithCancel(t.Context())
