@@ -239,7 +239,7 @@ func drawWithoutPanic(t *testing.T, outputs func() []Output, allFormats bool) {
 	}
 }
 
-// damage replaces numbers inside v.
+// damageNumbers replaces numbers inside v.
 func damageNumbers(v reflect.Value, draw func() (float64, bool)) {
 	if m, ok := v.Interface().(*mat.Dense); ok && m != nil {
 		damageNumbers(reflect.ValueOf(m.RawMatrix().Data), draw)

@@ -202,7 +202,7 @@ func BenchmarkQPWarm(b *testing.B) {
 }
 
 // BenchmarkQPBatch solves case c with SolveBatch from cold starts. The gain of a second core needs
-// reachMargin runs with -cpu 1 and -cpu 2, because a run with -cpu 1,2 always has two cores.
+// separate runs with -cpu 1 and -cpu 2, because a run with -cpu 1,2 always has two cores.
 func BenchmarkQPBatch(b *testing.B) {
 	c := qpCases[2]
 	qps := c.problems()

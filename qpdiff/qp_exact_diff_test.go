@@ -99,7 +99,7 @@ func newExactQP(q *QP, t *QPGrad, sign int) *exactQP {
 	return e
 }
 
-// solveAndCheck sets x to the numerators of z and of the multipliers for the active rows in set, over the
+// solve sets x to the numerators of z and of the multipliers for the active rows in set, over the
 // denominator det > 0. It reports whether they form a KKT point.
 func (e *exactQP) solve(set []int) (x []*big.Int, det *big.Int, ok bool) {
 	n, dim := e.n, e.n+len(set)

@@ -146,7 +146,7 @@ func TestQPWarmSmallBound(t *testing.T) {
 	}
 }
 
-// A bound at which the last solution lies may be switched off and on again.
+// A warm start is right after the bound at the last solution is switched off and on again.
 func TestQPWarmStartSwitchesRowsOff(t *testing.T) {
 	for trial := range 300 {
 		rng := rand.New(rand.NewPCG(3, uint64(trial)))

@@ -67,7 +67,7 @@ func (p *fakePage) awaitFrame(what string, met func(f frame) bool) frame {
 	}
 }
 
-// serve serves a machine to a fake page until the test ends.
+// servePage serves a machine to a fake page until the test ends.
 func servePage(t *testing.T) *fakePage {
 	p := &fakePage{t: t, in: newInbox(), frames: make(chan frame)}
 	ctx, stop := context.WithCancel(t.Context())

@@ -57,7 +57,7 @@ func TestLearnersUnits(t *testing.T) {
 	}
 }
 
-// units has a learner and the effect of units on this learner.
+// A unitCase has a learner and the effect of units on this learner.
 type unitCase struct {
 	name    string
 	new     func() learn.Learner
