@@ -198,14 +198,12 @@ func TestCurvatureIsDampedWhereNotPositive(t *testing.T) {
 		c.reset(1+src.Float64(), ones)
 		for range 5 {
 			s, y := vector(), vector()
-			c.multiply(bs, s, c.stepCount)
-			before, sy := floats.Dot(s, bs), floats.Dot(s, y)
+			sy := floats.Dot(s, y)
 			c.add(s, y)
 			c.multiply(bs, s, c.stepCount)
 			want := sy
 			if sy <= 0 {
 				want = -1 // of the last model, whose scale add changes
-				_ = before
 			}
 			if got := floats.Dot(s, bs); want > 0 && math.Abs(got-want) > 1e-9*want || !(got > 0) {
 				t.Errorf("curvature %v along a step of %v", got, sy)
