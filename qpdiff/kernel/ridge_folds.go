@@ -64,8 +64,8 @@ type ridgeFamily struct {
 	ownFactors           bool              // each fold has a separate factor
 }
 
-// familyTol is a difference of two fractions of the weight. Fractions that differ by at most
-// familyTol count as equal, which allows for the rounding errors of their sums.
+// familyTol is a relative difference of two fractions of the weight. Fractions that differ by at
+// most familyTol count as equal, which allows for the rounding errors of their sums.
 const familyTol = 1e-13
 
 // ownFactors reports which way is cheaper for a family of m rows. It returns true if separate
@@ -202,7 +202,7 @@ func (f *ridgeFolds) takeFold(l *kernelRidgeFit, k int, rows []int) error {
 	}
 	v, t := float64(len(p.val)), float64(len(p.otherPlaces))
 	for p.family = 0; p.family < len(f.families); p.family++ {
-		if y := &f.families[p.family]; math.Abs(y.fraction-p.fraction) <= familyTol {
+		if y := &f.families[p.family]; math.Abs(y.fraction-p.fraction) <= familyTol*p.fraction {
 			y.restCubes, y.foldCubes, y.largest = y.restCubes+t*t*t, y.foldCubes+v*v*v, max(y.largest, v)
 			return nil
 		}

@@ -271,3 +271,19 @@ func TestRidgeFoldFamilies(t *testing.T) {
 		t.Errorf("%d families with another weight", n)
 	}
 }
+
+// Folds with different weights are no family, however small the weights of their remaining rows are.
+func TestRidgeFoldsHeavyRow(t *testing.T) {
+	const rows = 12
+	p := foldProblem{l: new(Ridge), d: casetest.RandomData(9, rows, 2, false), hyper: []float64{.3, .4}, units: numtest.Ones(2)}
+	p.d.Weights = make([]float64, rows)
+	for i := range rows {
+		p.d.Weights[i] = 1e-15 * float64(i)
+	}
+	p.d.Weights[0] = 1
+	p.folds, p.ddst = [][]int{{0, 1, 2}, {0, 5, 6}, {0, 3, 4}, {0, 2, 4}}, numtest.Ones(12)
+	want, _, _ := p.refits(t)
+	got := make([]float64, len(want))
+	numtest.OK(t, p.l.Load(p.d), p.l.Folds(got, p.hyper, p.folds))
+	numtest.NearAll(t, "predictions", got, want, foldsTol, 0)
+}
