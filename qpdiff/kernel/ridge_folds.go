@@ -57,6 +57,7 @@ type ridgeFold struct {
 // A ridgeFamily is a set of folds whose remaining rows have the same fraction of the total weight.
 type ridgeFamily struct {
 	fraction             float64
+	count                int               // of its folds
 	factor               kernelRidgeFactor // inverted: G
 	c                    []float64         // G·y
 	restCubes, foldCubes float64           // sums over the folds: of (number of remaining rows)³, and of (number of rows in the fold)³
@@ -68,38 +69,44 @@ type ridgeFamily struct {
 // most familyTol count as equal, which allows for the rounding errors of their sums.
 const familyTol = 1e-13
 
-// ownFactors reports which way is cheaper for a family of m rows. It returns true if separate
-// factors cost at most as much as the shared matrix G with its parts G_VV. The separate factor of a
-// fold is the factor of all rows outside this fold. The parameters restCubes and foldCubes are
-// fields of ridgeFamily. The parameter largest is the number of rows of the largest fold. If the
-// folds are solved in groups, the way with G is about four times as fast as its multiplications
-// tell.
-func ownFactors(m, restCubes, foldCubes, largest float64) bool {
+// ownFactors reports which way is cheaper for a family of count folds of m rows. It returns true if
+// separate factors cost at most as much as the shared matrix G with its parts G_VV. The separate
+// factor of a fold is the factor of all rows outside this fold. The parameters restCubes and
+// foldCubes are fields of ridgeFamily. The parameter largest is the number of rows of the largest
+// fold. If the folds are solved in groups, the way with G is about four times as fast as its
+// multiplications tell. For a single fold, G takes twice the time and the memory of a separate
+// factor.
+func ownFactors(count int, m, restCubes, foldCubes, largest float64) bool {
 	shared := 3*m*m*m + foldCubes
 	if largest <= mostGrouped {
 		shared /= 4
 	}
-	return restCubes <= shared
+	return count == 1 || restCubes <= shared
 }
 
 // foldEntries returns the number of entries that the fits by the folds s.Folds and their
 // derivatives need, for m rows with a weight above 0. If the rows have weights, the result is
-// enough for two cases: each fold is a family, or each family has four folds and a matrix G. The
-// time of foldEntries is quadratic in the number of folds. foldEntries allocates nothing.
+// enough for all families. A family with a matrix G then has two folds or more, and four or more if
+// one of its folds is too large for a group. The time of foldEntries is quadratic in the number of
+// folds. foldEntries allocates nothing.
 func foldEntries(s learn.Size, m float64) (entries float64) {
 	for _, rows := range s.Folds {
-		count := 0.0 // of folds of this size
+		same := 0 // number of folds of this size
 		for _, others := range s.Folds {
 			if len(others) == len(rows) {
-				count++
+				same++
 			}
 		}
-		v, block := float64(len(rows)), float64(dense.BlockWork(s.Counting))
+		count, v, block := float64(same), float64(len(rows)), float64(dense.BlockWork(s.Counting))
 		left, whole := m-v, m*m+float64(dense.InverseWork(s.Counting))+block // of a family
-		each := whole/4 + dense.LaneCount*(v+3)*v
-		switch own := ownFactors(m, count*left*left*left, count*v*v*v, v); {
+		each := 0.0
+		switch own := ownFactors(same, m, count*left*left*left, count*v*v*v, v); {
 		case s.Weighted:
-			each = max(each, left*left+block)
+			folds := 4.0 // of the smallest family with a matrix G
+			if v <= mostGrouped {
+				folds = 2
+			}
+			each = max(whole/folds+dense.LaneCount*(v+3)*v, left*left+block)
 		case own:
 			each = left*left + block
 		case v <= mostGrouped:
@@ -123,7 +130,7 @@ func (f *ridgeFolds) prepareFolds(l *kernelRidgeFit, folds [][]int) error {
 	m := len(l.rows)
 	for k := range f.families {
 		y := &f.families[k]
-		y.ownFactors = ownFactors(float64(m), y.restCubes, y.foldCubes, y.largest)
+		y.ownFactors = ownFactors(y.count, float64(m), y.restCubes, y.foldCubes, y.largest)
 	}
 	f.groupFolds()
 	f.coef = dense.Grow(f.coef, len(folds)*m)
@@ -203,13 +210,14 @@ func (f *ridgeFolds) takeFold(l *kernelRidgeFit, k int, rows []int) error {
 	v, t := float64(len(p.val)), float64(len(p.otherPlaces))
 	for p.family = 0; p.family < len(f.families); p.family++ {
 		if y := &f.families[p.family]; math.Abs(y.fraction-p.fraction) <= familyTol*p.fraction {
+			y.count++
 			y.restCubes, y.foldCubes, y.largest = y.restCubes+t*t*t, y.foldCubes+v*v*v, max(y.largest, v)
 			return nil
 		}
 	}
 	f.families = resized(f.families, p.family+1)
 	y := &f.families[p.family]
-	y.fraction, y.restCubes, y.foldCubes, y.largest = p.fraction, t*t*t, v*v*v, v
+	y.fraction, y.count, y.restCubes, y.foldCubes, y.largest = p.fraction, 1, t*t*t, v*v*v, v
 	return nil
 }
 

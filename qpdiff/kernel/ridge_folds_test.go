@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -12,6 +13,7 @@ import (
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/numtest"
 	"cvgm/qpdiff/learn"
+	"cvgm/qpdiff/learntest/serial"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/mat"
@@ -286,4 +288,35 @@ func TestRidgeFoldsHeavyRow(t *testing.T) {
 	got := make([]float64, len(want))
 	numtest.OK(t, p.l.Load(p.d), p.l.Folds(got, p.hyper, p.folds))
 	numtest.NearAll(t, "predictions", got, want, foldsTol, 0)
+}
+
+// Bytes counts the memory that Folds and its derivatives hold if the rows have weights. The test has
+// families of one fold, of two folds and of all folds.
+func TestRidgeFoldsBytes(t *testing.T) {
+	serial.Test(t)
+	const rows, n = 240, 2
+	for _, each := range []int{1, 5, 20, 40, 60} {
+		for _, together := range []int{1, 2, rows} {
+			d := casetest.RandomData(3, rows, n, false)
+			d.Weights = make([]float64, rows)
+			folds := make([][]int, rows/each)
+			for i := range rows {
+				k := i / each
+				folds[k], d.Weights[i] = append(folds[k], i), 1+float64(k/together)/rows
+			}
+			size := d.Size()
+			size.Folds = folds
+			var l *Ridge
+			var w *qpdiff.Workspace
+			hyper, dst := []float64{.1, .3}, make([]float64, rows)
+			g, dx := casetest.NewGrad(d, len(hyper)), mat.NewDense(rows, n, nil)
+			held := numtest.HeldBy(func() { l, w = new(Ridge), new(qpdiff.Workspace) }, func() {
+				numtest.OK(t, l.Load(d), l.Folds(dst, hyper, folds), l.FoldsVJP(w, g, dx, dst))
+			})
+			if counted := l.Bytes(size); held > counted {
+				t.Errorf("folds of %d rows, %d in a family: counts %d bytes and holds %d", each, together, counted, held)
+			}
+			runtime.KeepAlive([]any{l, w, d, folds, g, dx, dst})
+		}
+	}
 }
