@@ -262,7 +262,8 @@ func AddRows(dst, f, a []float64, stride int) {
 // DescendBox makes one sweep of coordinate descent for the problem: minimise ½zᵀQz + pᵀz subject to
 // lo ≤ z ≤ hi. It minimises along each entry of z in turn. Q is a symmetric n×n matrix, and steps
 // holds the reciprocals of its diagonal. Before the call, grad must be Qz + p, and DescendBox
-// updates grad. DescendBox returns the number of entries of z that left or reached a bound.
+// updates grad. The entries of z and the bounds must not be NaN. DescendBox returns the number of
+// entries of z that left or reached a bound.
 func DescendBox(z, grad, q, steps, lo, hi []float64) (met int) {
 	n := len(z)
 	if vectors {

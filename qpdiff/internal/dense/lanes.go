@@ -225,9 +225,9 @@ func LaneSums(sums *[2][LaneCount]float64, u, x []float64, n int) {
 
 // DescendLanes does the work of DescendKinks for LaneCount problems at a time. Each problem has n ≥
 // 1 coordinates. The entry of bounds for a coordinate serves as both upper and lower of
-// DescendKinks. The results have the same bits as with DescendKinks, except for the signs of zeros.
-// If live[i] ≥ 0, problem i does not change. Bit i of the result is set if the sign of a coordinate
-// of problem i has changed.
+// DescendKinks. The results have the same bits as with DescendKinks, with two exceptions: the signs
+// of zeros, and problems in which a number is infinite or NaN. If live[i] ≥ 0, problem i does not
+// change. Bit i of the result is set if the sign of a coordinate of problem i has changed.
 func DescendLanes(x, resid, m, r, bounds []float64, n int, live *[LaneCount]float64) (changedSigns int) {
 	x, resid, m, r, bounds = x[:n*LaneCount], resid[:n*LaneCount], m[:n*n*LaneCount], r[:n*LaneCount], bounds[:n*LaneCount]
 	if vectors {

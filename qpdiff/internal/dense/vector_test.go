@@ -327,6 +327,12 @@ func TestVectors(t *testing.T) {
 			at, gain, gap := Steepest(row(n - 1)[n/3], 1, Eps, row(n-1), row(n/3), row(n/2), bounds, row(n-1))
 			return []float64{float64(at), gain, gap}
 		})
+		both("Steepest, overflow", sizes, func() []float64 {
+			huge, far := slices.Repeat([]float64{1e308}, n), slices.Clone(row(0))
+			huge[n/2] = 1
+			at, gain, gap := Steepest(1, 1e308, Eps, far, huge, huge, slices.Repeat([]float64{1}, n), make([]float64, n))
+			return []float64{float64(at), gain, gap}
+		})
 		single := make([]float32, GramSingleWork(n))
 		both("GramSingle", sizes, func() []float64 {
 			out, width := make([]float64, n*n), len(x)/n

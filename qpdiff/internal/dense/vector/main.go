@@ -638,7 +638,7 @@ func steepest() {
 	VMULPD(entries(row), two, curvature)
 	VADDPD(entries(diagonal), h, positive)
 	VSUBPD(curvature, positive, curvature)
-	VMAXPD(least, curvature, curvature)
+	VMAXPD(curvature, least, curvature) // if curvature is NaN, the result is curvature
 	VMULPD(d, d, d)
 	VDIVPD(curvature, d, d)
 	gain.take(d)
