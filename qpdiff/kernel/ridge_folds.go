@@ -17,8 +17,9 @@ import (
 // Let V be the rows of a fold. The fit without V has a ridge that depends on the weight of the
 // remaining rows. Consider the matrix of all rows with this ridge. The matrix of the fit is this
 // matrix without the rows and columns of V. The matrix G of leaveOneOut, computed with this ridge,
-// therefore gives the residuals of V: G_VV⁻¹·(G·y)_V. These residuals have at least as many digits
-// as residuals from a factor of the remaining rows.
+// therefore gives the residuals of V: G_VV⁻¹·(G·y)_V. The rounding errors of these residuals grow
+// with the condition number of the matrix of all rows. A factor of the remaining rows has smaller
+// errors if rows are equal, λ is tiny and the fold contains one of these rows.
 //
 // Folds form a family if their remaining rows have the same weight. The folds of a family share one
 // matrix G, or have separate factors if these are cheaper. Small folds of a family are solved in
