@@ -284,7 +284,7 @@ func TestRidgeFoldsHeavyRow(t *testing.T) {
 	}
 	p.d.Weights[0] = 1
 	p.folds, p.ddst = [][]int{{0, 1, 2}, {0, 5, 6}, {0, 3, 4}, {0, 2, 4}}, numtest.Ones(12)
-	want, _, _ := p.refits(t)
+	want, _, _ := p.foldwiseFits(t)
 	got := make([]float64, len(want))
 	numtest.OK(t, p.l.Load(p.d), p.l.Folds(got, p.hyper, p.folds))
 	numtest.NearAll(t, "predictions", got, want, foldsTol, 0)
