@@ -109,6 +109,18 @@ func TestFolds(t *testing.T) {
 	}
 }
 
+// FoldsVJP only reads the learner, so several calls may run at the same time.
+func TestFoldsVJPOnlyReads(t *testing.T) {
+	p := draw(2)
+	rows, n := p.d.X.Dims()
+	numtest.OK(t, p.l.Load(p.d), p.l.Folds(make([]float64, len(p.ddst)), p.hyper, p.folds))
+	before := p.l.state.Hypers
+	numtest.OK(t, p.l.FoldsVJP(nil, casetest.NewGrad(p.d, 2), mat.NewDense(rows, n, nil), p.ddst))
+	if after := p.l.state.Hypers; after != before || after != len(p.hyper) {
+		t.Errorf("%d hyperparameters after FoldsVJP, %d before, want %d", after, before, len(p.hyper))
+	}
+}
+
 // Folds returns an error if a fold is invalid or if the other rows do not determine a parameter.
 func TestFoldsRefusals(t *testing.T) {
 	d := learn.Data{X: mat.NewDense(6, 2, []float64{1, 0, 2, 0, 3, 0, 1, 0, 2, 1, 1, 0}), Y: make([]float64, 6)}

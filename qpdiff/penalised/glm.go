@@ -183,6 +183,7 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	if err := l.fold(folds); err != nil {
 		return err
 	}
+	l.state.Hypers = len(hyper)
 	copy(l.lambda, hyper)
 	l.sums.set(l.lambda)
 	if err := l.solveFolds(); err != nil {
@@ -220,7 +221,6 @@ func (l *GLM) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst [
 	if l.state.Home.Check(); l.folds.fitID == 0 {
 		return learner.ErrNoFit
 	}
-	l.state.Hypers = len(l.forms)
 	predicted := 0
 	for k := range l.folds.parts {
 		predicted += len(l.folds.parts[k].val)
