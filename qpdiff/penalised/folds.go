@@ -61,24 +61,25 @@ func (l *glmFit) fold(folds [][]int) error {
 		f.labelSquares += w * l.y[k] * l.y[k]
 	}
 	for k, v := range folds {
-		if err := checkFold(f.lastFold, k, v); err != nil {
+		if err := l.checkFold(f.lastFold, f.placeOf, k, v); err != nil {
 			return err
 		}
 		l.state.Stop.Look()
-		if err := l.foldRows(k, v); err != nil {
-			return err
-		}
+		l.foldRows(k, v)
 	}
 	f.partsValid = true
 	return nil
 }
 
 // checkFold returns an error if fold k is invalid: it is empty, it has a number that is not a row
-// of X, or it has a row twice. Entry i of the slice lastFold is the last fold that has row i.
-func checkFold(lastFold []int, k int, v []int) error {
+// of X, it has a row twice, or it has all rows with a weight above 0. Entry i of the slice lastFold
+// is the last fold that has row i, and entry i of placeOf is the place of row i among the rows with
+// a weight above 0, or −1.
+func (l *glmFit) checkFold(lastFold, placeOf []int, k int, v []int) error {
 	if len(v) == 0 {
 		return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out", "has no row in fold %d", k)
 	}
+	counting := 0
 	for _, i := range v {
 		if i < 0 || i >= len(lastFold) {
 			return check.ArgErrorf("folds", qpdiff.ErrDomain, "give rows of X", "has row %d in fold %d, and X has %d rows", i, k, len(lastFold))
@@ -86,14 +87,18 @@ func checkFold(lastFold []int, k int, v []int) error {
 		if lastFold[i] == k {
 			return check.ArgErrorf("folds", qpdiff.ErrDomain, "give each row once in a fold", "has row %d twice in fold %d", i, k)
 		}
-		lastFold[i] = k
+		if lastFold[i] = k; placeOf[i] >= 0 {
+			counting++
+		}
+	}
+	if counting == len(l.rows) {
+		return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out, or divide it", "has all rows that count in fold %d", k)
 	}
 	return nil
 }
 
-// foldRows prepares the part of fold k. The parameter val lists the rows of this fold. If every row
-// outside the fold has the weight 0, foldRows returns an error.
-func (l *glmFit) foldRows(k int, val []int) error {
+// foldRows prepares the part of fold k. The parameter val lists the rows of this fold.
+func (l *glmFit) foldRows(k int, val []int) {
 	p, q := &l.folds.parts[k], l.q
 	p.val = append(p.val[:0], val...)
 	p.inFit = p.inFit[:0]
@@ -105,7 +110,8 @@ func (l *glmFit) foldRows(k int, val []int) error {
 	v := len(p.inFit)
 	p.large = isLarge(v, q)
 	if l.folds.normal {
-		return l.normalRows(k, p)
+		l.normalRows(k, p)
+		return
 	}
 	size := v
 	if p.large {
@@ -125,7 +131,6 @@ func (l *glmFit) foldRows(k int, val []int) error {
 	}
 	p.h = dense.Grow(p.h, size*size)
 	dense.GrowAll(size, &p.dinv, &p.step, &p.work)
-	return nil
 }
 
 // solveFolds computes beta, the θ of each fold.

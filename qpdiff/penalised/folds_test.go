@@ -153,6 +153,15 @@ func TestFoldsRefusals(t *testing.T) {
 			t.Errorf("%v, derivative: %v", c.folds, err)
 		}
 	}
+	for _, intercept := range []bool{false, true} {
+		l := GLM{Intercept: intercept}
+		numtest.OK(t, l.Load(learn.Data{X: d.X, Y: d.Y, Weights: []float64{1, 1, 1, 0, 0, 1}}))
+		for _, all := range [][]int{{5, 1, 0, 2}, {0, 1, 2, 3, 4, 5}} { // all rows with a weight above 0
+			if err := l.Folds(make([]float64, 1+len(all)), []float64{1}, [][]int{{1}, all}); !errors.Is(err, qpdiff.ErrDomain) {
+				t.Errorf("intercept %v, %v: %v", intercept, all, err)
+			}
+		}
+	}
 	p := GLM{Loss: Poisson}
 	numtest.OK(t, p.Load(d))
 	if err := p.Folds(nil, []float64{1}, nil); !errors.Is(err, qpdiff.ErrDomain) {

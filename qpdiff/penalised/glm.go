@@ -155,9 +155,9 @@ func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
 // Folds after a Load takes K·(1 − p)·N·q²/2 multiplications; with K folds it takes N·q²/2. Each
 // split of at least q/2 rows stores 2·q² numbers.
 //
-// Folds returns the errors of Fit. If the loss is not squared, or if a fold is empty or has a row
-// twice, the error matches ErrDomain. If the folds need more memory than Data.MaxBytes, the error
-// matches ErrTooLarge. After an error dst is undefined.
+// Folds returns the errors of Fit. The error matches ErrDomain if the loss is not squared, or if a
+// fold is empty, has a row twice, or has all rows with a weight above 0. If the folds need more
+// memory than Data.MaxBytes, the error matches ErrTooLarge. After an error dst is undefined.
 func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()

@@ -58,12 +58,12 @@ func (l *GLM) NearFolds(dst, bound []float64, folds [][]int) (fitted int, err er
 	check.Length("bound", bound, len(dst))
 	last := make([]int, len(l.state.Data.Y))
 	dense.Fill(last, -1)
+	s := newStep(l)
 	for k, v := range folds {
-		if err := checkFold(last, k, v); err != nil {
+		if err := l.checkFold(last, s.placeOf, k, v); err != nil {
 			return 0, err
 		}
 	}
-	s := newStep(l)
 	for k, v := range folds {
 		l.state.Stop.Look()
 		if !s.fold(dst[:len(v)], bound[:len(v)], v) {

@@ -158,7 +158,12 @@ func TestNearFoldsRefuses(t *testing.T) {
 	for i := range all {
 		all[i] = i
 	}
-	if _, err := l.NearFolds(make([]float64, len(all)), make([]float64, len(all)), [][]int{all}); err == nil {
-		t.Error("a fold of all rows leaves nothing to fit")
+	for _, intercept := range []bool{false, true} {
+		l.Intercept = intercept
+		k, _ := l.Dims(n)
+		numtest.OK(t, l.Load(d), l.Fit(make([]float64, k), hyper))
+		if _, err := l.NearFolds(make([]float64, len(all)), make([]float64, len(all)), [][]int{all}); !errors.Is(err, qpdiff.ErrDomain) {
+			t.Errorf("intercept %v, a fold of all rows: %v", intercept, err)
+		}
 	}
 }

@@ -4,8 +4,6 @@ import (
 	"math"
 	"slices"
 
-	"cvgm/qpdiff"
-	"cvgm/qpdiff/internal/check"
 	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/gram"
 	"cvgm/qpdiff/learn"
@@ -51,9 +49,8 @@ func (p *foldPart) eachOutside(rows int, visit func(at int)) {
 	}
 }
 
-// normalise prepares the part p of fold k for normalised features. If all rows with a weight above
-// 0 are in the fold, it returns false.
-func (l *glmFit) normalise(k int, p *foldPart) bool {
+// normalise prepares the part p of fold k for normalised features.
+func (l *glmFit) normalise(k int, p *foldPart) {
 	n, q, s := l.n, l.q, &p.normal
 	slices.Sort(p.inFit)
 	s.total, s.lossyFeatures = 0, s.lossyFeatures[:0]
@@ -68,9 +65,6 @@ func (l *glmFit) normalise(k int, p *foldPart) bool {
 		sum += w * y
 		kept += w * y * y
 	})
-	if !(s.total > 0) {
-		return false
-	}
 	s.label = sum / s.total
 	squares := dense.Zeros(l.folds.row, n)
 	l.folds.row = squares
@@ -98,7 +92,6 @@ func (l *glmFit) normalise(k int, p *foldPart) bool {
 	if recompute := !(kept-s.label*sum >= gram.LeastKept*l.folds.labelSquares); recompute || len(s.lossyFeatures) > 0 {
 		l.recomputeProducts(p, recompute)
 	}
-	return true
 }
 
 // recomputeProducts computes products of the labels with features from the rows outside the fold p.
@@ -306,12 +299,9 @@ func (l *glmFit) startNormal(k int, u []float64, dx *mat.Dense, ddst []float64) 
 }
 
 // normalRows prepares the part of fold k for normalised features.
-func (l *glmFit) normalRows(k int, p *foldPart) error {
+func (l *glmFit) normalRows(k int, p *foldPart) {
 	f, n := &l.folds, l.n
-	if !l.normalise(k, p) {
-		return check.ArgErrorf("folds", qpdiff.ErrDomain, "leave it out, or divide it", "has all rows that count in fold %d", k)
-	}
-	if p.large {
+	if l.normalise(k, p); p.large {
 		p.gram, p.h, p.dinv = dense.Grow(p.gram, n*n), dense.Grow(p.h, n*n), dense.Grow(p.dinv, n)
 		l.outsideSquares(p.gram, p, &f.block)
 	} else {
@@ -319,5 +309,4 @@ func (l *glmFit) normalRows(k int, p *foldPart) error {
 		f.dinv = dense.Grow(f.dinv, n)
 	}
 	f.work = dense.Grow(f.work, n)
-	return nil
 }
