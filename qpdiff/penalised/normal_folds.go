@@ -87,7 +87,11 @@ func (l *glmFit) normalise(k int, p *foldPart) {
 	}
 	for _, j := range s.lossyFeatures {
 		s.mean[j], p.b[j] = 0, 0
-		p.eachOutside(len(l.w), func(at int) { s.mean[j] += l.w[at] / s.total * l.z[at*q+j] })
+		for range 2 { // the second pass corrects rounding, so that a constant feature becomes 0
+			correction := 0.0
+			p.eachOutside(len(l.w), func(at int) { correction += l.w[at] / s.total * (l.z[at*q+j] - s.mean[j]) })
+			s.mean[j] += correction
+		}
 	}
 	if recompute := !(kept-s.label*sum >= gram.LeastKept*l.folds.labelSquares); recompute || len(s.lossyFeatures) > 0 {
 		l.recomputeProducts(p, recompute)

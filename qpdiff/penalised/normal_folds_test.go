@@ -3,6 +3,7 @@ package penalised
 import (
 	"errors"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -116,4 +117,29 @@ func TestNormalisedFoldsRefusals(t *testing.T) {
 	}
 	l.NormaliseFolds(learn.FoldNormal{})
 	numtest.OK(t, l.Load(d), l.Fit(dst[:1], []float64{1}))
+}
+
+// If an unpenalised feature is constant outside a fold, Folds returns an error of kind ErrIllPosed,
+// as Fit does. Rounding of the feature's mean must not act as a feature. With a penalty, the
+// predictions are the predictions of Fit.
+func TestFoldsWithoutARareLevel(t *testing.T) {
+	for seed := range uint64(100) {
+		rng := rand.New(rand.NewPCG(seed, 44))
+		rows, n := 12+rng.IntN(20), 1+rng.IntN(4)
+		p := foldProblem{l: &GLM{Intercept: true}, d: casetest.RandomData(seed, rows, n, false), folds: [][]int{rng.Perm(rows)[:5]}, ddst: make([]float64, 5)}
+		for i := range rows {
+			p.d.Dense().Set(i, 0, 0)
+		}
+		for _, i := range p.folds[0][:3] {
+			p.d.Dense().Set(i, 0, 1)
+		}
+		p.l.Penalties, p.hyper = []Penalty{Ridge(0, n), Ridge(0, 1)}, []float64{.3, .1}
+		got := make([]float64, 5)
+		want, _, _ := p.refits(t)
+		numtest.OK(t, p.l.Load(p.d), p.l.Folds(got, p.hyper, p.folds))
+		numtest.NearAll(t, "predictions", got, want, 1e-10, 0)
+		if err := p.l.Folds(got, make([]float64, 2), p.folds); !errors.Is(err, qpdiff.ErrIllPosed) {
+			t.Errorf("problem %d: error %v, predictions %v", seed, err, got)
+		}
+	}
 }
