@@ -167,17 +167,20 @@ func (l *glmFit) solveFolds() error {
 	return nil
 }
 
-// solveLarge sets beta to the θ of a large fold. If the Hessian without the fold is singular, it
-// returns false.
+// solveLarge sets beta to the θ of a large fold. If the Hessian without the fold is singular, or
+// singular within the rounding errors of the subtraction, it returns false.
 func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 	f, q := &l.folds, l.q
 	floats.SubTo(p.h, f.hessianAll, p.gram)
+	lost := 1.0
 	for j := range q {
-		if !(p.h[j*q+j] > leverageTol*f.hessianAll[j*q+j]) {
+		whole, rest := f.hessianAll[j*q+j], p.h[j*q+j]
+		if !(rest > leverageTol*whole) {
 			return false
 		}
+		lost = max(lost, whole/rest)
 	}
-	if dense.LDLFactorUntil(&l.state.Stop, p.h, p.dinv, q, q, rankTol) < q || dense.Unsolvable(dense.LDLCond(p.h, p.dinv, q, q, p.work, p.step)) {
+	if dense.LDLFactorUntil(&l.state.Stop, p.h, p.dinv, q, q, rankTol) < q || dense.Unsolvable(lost*dense.LDLCond(p.h, p.dinv, q, q, p.work, p.step)) {
 		return false
 	}
 	floats.SubTo(beta, f.b, p.b)
@@ -185,7 +188,8 @@ func (l *glmFit) solveLarge(p *foldPart, beta []float64) bool {
 	return true
 }
 
-// solveSmall sets beta to the θ of a small fold. If a pivot is below leverageTol, it returns false.
+// solveSmall sets beta to the θ of a small fold. If a pivot is below leverageTol, or if the Hessian
+// without the fold is singular to working precision, it returns false.
 func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
 	q, v := l.q, len(p.inFit)
 	for at, k := range p.inFit {
@@ -206,10 +210,15 @@ func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
 	if dense.LDLFactorUntil(&l.state.Stop, p.h, p.dinv, v, v, 0) < v {
 		return false
 	}
+	lost := 1.0
 	for _, inverse := range p.dinv {
 		if !(inverse*leverageTol < 1) {
 			return false
 		}
+		lost = max(lost, inverse)
+	}
+	if dense.Unsolvable(lost * l.cond) {
+		return false
 	}
 	dense.LDLSolve(p.h, p.dinv, v, v, p.step[:v])
 	copy(beta, l.theta)

@@ -169,6 +169,39 @@ func TestFoldsRefusals(t *testing.T) {
 	}
 }
 
+// If the subtraction of a fold and the condition of the remaining rows together leave no digits,
+// Folds returns an error of kind ErrIllPosed. In the small fold, Fit to the remaining rows returns
+// this error, too.
+func TestFoldsRefuseWithoutDigits(t *testing.T) {
+	for _, c := range []struct {
+		across, along, fold float64 // the sizes of rows outside the fold along (1, −1) and along (1, 1), and of rows of the fold along (1, 1)
+		rows                int     // of the fold
+		want                error
+	}{
+		{1, 1e-8, 1e-6, 1, qpdiff.ErrIllPosed},
+		{1, 1e-4, 1e-3, 1, nil},
+		{1, 2e-5, 200, 3, qpdiff.ErrIllPosed},
+		{1, 1e-2, 20, 3, nil},
+	} {
+		x, fold := mat.NewDense(8+c.rows, 2, nil), []int{}
+		for i := range 8 {
+			x.SetRow(i, []float64{c.across, -c.across})
+			if i < 4 {
+				x.SetRow(i, []float64{c.along, c.along})
+			}
+		}
+		for i := range c.rows {
+			fold = append(fold, 8+i)
+			x.SetRow(8+i, []float64{c.fold, c.fold})
+		}
+		var l GLM
+		numtest.OK(t, l.Load(learn.Data{X: x, Y: numtest.Ones(8 + c.rows)}))
+		if err := l.Folds(make([]float64, c.rows), []float64{0}, [][]int{fold}); !errors.Is(err, c.want) {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
 // Folds allocate nothing once they are known.
 func TestFoldsAllocations(t *testing.T) {
 	p := drawFolds(2)

@@ -147,8 +147,9 @@ func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
 // Folds is for the squared loss only. With q parameters it costs q³/6 multiplications for each fold
 // of at least q/2 rows, and q² multiplications for each row of a smaller fold. Load has already
 // summed the squares of all rows, and the first Folds after a Load sums the squares of each fold.
-// The predictions for a fold lose at most as many digits as the condition number of its Hessian
-// allows.
+// The predictions for a fold lose at most as many digits as the condition numbers of the Hessians
+// with and without the fold allow, and five more if the fold has nearly all of the weight in some
+// direction.
 //
 // K random splits cost K times as much as one fold, because nothing is shared between splits that
 // have rows in common. Let p be the share of the rows for training. With K random splits, the first
