@@ -472,14 +472,17 @@ func (l *glmFit) scaledNorm(v []float64) (most float64) {
 
 // roundingLength returns an upper bound for the length of steps that only rounding errors in the
 // gradient's terms cause. The length has the units of the method scaledNorm. If the minimiser is 0,
-// all late steps consist of these errors.
+// all late steps consist of these errors. Rounding of a row's η or of an exponential changes the
+// slope by a fraction of the curvature.
 func (l *glmFit) roundingLength() float64 {
 	terms, m, q := 0.0, len(l.w), l.q
 	for k := range l.joint.outputs() {
 		sums := dense.Zeros(l.work, q)
+		curvature := l.currentPoint.curvature[l.joint.pairIndex(k, k)*m:][:m]
 		for i, slope := range l.currentPoint.slope[k*m:][:m] {
+			size := math.Abs(slope) + curvature[i]
 			for j, v := range l.z[i*q : (i+1)*q] {
-				sums[j] += math.Abs(slope * v)
+				sums[j] += size * math.Abs(v)
 			}
 		}
 		for j, sum := range sums {

@@ -313,6 +313,19 @@ func TestContradictingExamples(t *testing.T) {
 	}
 }
 
+// Rates near 1 have a minimiser near 0, at which exponentials round to 1. If a row with a weight far
+// above the others has the rate 1, all steps near the minimiser consist of rounding.
+func TestRatesNearOne(t *testing.T) {
+	for _, heavy := range []float64{1e12, 1e15, 1e18, 1e21} {
+		l, theta := &GLM{Loss: Poisson}, make([]float64, 1)
+		d := learn.Data{X: mat.NewDense(3, 1, []float64{1, 1, 1}), Y: []float64{1, 7, 0}, Weights: []float64{heavy, 1, 2}}
+		numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1}))
+		if want := 4 / heavy; math.Abs(theta[0]-want) > 1e-15 {
+			t.Errorf("weight %g: θ %v, want %v", heavy, theta[0], want)
+		}
+	}
+}
+
 // Penalties and labels that cannot be used cause an error.
 func TestRefusals(t *testing.T) {
 	d := casetest.RandomData(8, 10, 3, false)
