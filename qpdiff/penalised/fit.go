@@ -325,6 +325,10 @@ const (
 	// the η of some rows changes by about 1 in each step. The curvature of these rows then vanishes,
 	// and so does the length of the step in the units of lastStep.
 	stillEta = .1
+	// settledEta is a change of η whose square is below the rounding error of η. If the last step
+	// changes the η of a row by more, parameters of rows with tiny weights may not have converged. A
+	// further step follows, unless the changes of η no longer halve, as rounding errors do not.
+	settledEta = 1e-8
 	// wholeStep bounds a length, in the units of lastStep. A step of at most wholeStep is taken
 	// without a check of the slope at its end, because rounding may hide this slope.
 	wholeStep = 1e-7
@@ -348,7 +352,7 @@ func (l *glmFit) minimise() error {
 	if err := check.Finite("Data", "scale the data", l.g); err != nil {
 		return err
 	}
-	previous := math.Inf(1)
+	previous, lastMove := math.Inf(1), math.Inf(1)
 	for k := range mostSteps {
 		l.state.Stop.Look()
 		if k == 0 || l.loss != Squared {
@@ -366,7 +370,11 @@ func (l *glmFit) minimise() error {
 		if err := l.search(length <= wholeStep*size); err != nil {
 			return err
 		}
-		done = done && (l.loss == Squared || l.largestMove() <= stillEta)
+		if done && l.loss != Squared {
+			move := l.largestMove()
+			done = move <= stillEta && (move <= settledEta || move > lastMove/2)
+			lastMove = move
+		}
 		l.theta, l.candidate = l.candidate, l.theta
 		l.g, l.nextG = l.nextG, l.g
 		l.currentPoint, l.nextPoint = l.nextPoint, l.currentPoint

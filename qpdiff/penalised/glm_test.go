@@ -326,6 +326,27 @@ func TestRatesNearOne(t *testing.T) {
 	}
 }
 
+// A parameter that only rows of tiny weight determine is as exact as the others. At this parameter,
+// the last steps are tiny compared with the parameters of rows with large weights.
+func TestTinyWeights(t *testing.T) {
+	const rows = 12
+	d := learn.Data{X: mat.NewDense(rows, 2, nil), Y: make([]float64, rows), Weights: make([]float64, rows)}
+	for i := range rows {
+		d.Y[i], d.Weights[i] = float64(i%3+1), 1e20
+		d.Dense().SetRow(i, []float64{1, 0})
+		if i < rows/2 {
+			d.Y[i], d.Weights[i] = float64(20+60*(i%2)), 1
+			d.Dense().SetRow(i, []float64{0, 1})
+		}
+	}
+	l, theta := &GLM{Loss: Poisson, Penalties: []Penalty{{S: mat.NewDiagDense(2, []float64{1, 0})}}}, make([]float64, 2)
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1}))
+	numtest.NearAll(t, "θ", theta, []float64{math.Log(2), math.Log(50)}, 1e-14, 0)
+	if r, err := l.Residual(); !(r < 1e-12) || err != nil {
+		t.Errorf("residual %v, %v", r, err)
+	}
+}
+
 // Penalties and labels that cannot be used cause an error.
 func TestRefusals(t *testing.T) {
 	d := casetest.RandomData(8, 10, 3, false)
