@@ -41,6 +41,7 @@ type glmFit struct {
 	gram []float64
 
 	theta                   []float64 // of the outputs, q entries each
+	external                []float64 // the θ that the learner returns
 	currentPoint, nextPoint point
 	h, dinv                 []float64 // the factor of the Hessian at theta, or at a point that is at most a step of lastStep away from theta
 	// an estimate of this Hessian's condition number, in units in which the Hessian has a diagonal of
@@ -117,6 +118,7 @@ func (l *glmFit) load(d learn.Data, penalties []Penalty, intercept bool) error {
 	l.centreLabels()
 	l.currentPoint.grow(m, outs)
 	l.nextPoint.grow(m, outs)
+	l.external = dense.Grow(l.external, l.params())
 	dense.GrowAll(size, &l.theta, &l.g, &l.nextG, &l.step, &l.candidate, &l.size, &l.dinv, &l.work, &l.work2)
 	l.h = dense.Grow(l.h, size*size)
 	l.z = dense.Grow(l.z, m*q)
@@ -179,7 +181,11 @@ func (l *glmFit) fit(theta, hyper []float64) error {
 	if err != nil {
 		return err
 	}
-	l.toExternal(theta, l.theta)
+	l.toExternal(l.external, l.theta)
+	if !dense.AllFinite(l.external) {
+		return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the data", "leaves parameters that overflow")
+	}
+	copy(theta, l.external)
 	l.isWarm = true
 	l.state.Finish()
 	return nil

@@ -5,6 +5,7 @@ import (
 
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/internal/check"
+	"cvgm/qpdiff/internal/dense"
 	"cvgm/qpdiff/internal/learner"
 	"cvgm/qpdiff/learn"
 
@@ -190,7 +191,7 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 	if err := l.solveFolds(); err != nil {
 		return err
 	}
-	f := &l.folds
+	f, all := &l.folds, dst
 	for k := range f.parts {
 		for at, i := range f.parts[k].val {
 			if f.normal {
@@ -201,8 +202,8 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 		}
 		dst = dst[len(f.parts[k].val):]
 	}
-	if err := check.Finite("Data", "scale the data", f.beta); err != nil {
-		return err
+	if !dense.AllFinite(f.beta) || !dense.AllFinite(all) {
+		return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the data", "leaves parameters or predictions that overflow")
 	}
 	f.fitID = check.NewState()
 	return nil

@@ -326,6 +326,16 @@ func TestRatesNearOne(t *testing.T) {
 	}
 }
 
+// If only the intercept overflows, Fit returns an error and leaves θ unchanged.
+func TestInterceptOverflows(t *testing.T) {
+	d := learn.Data{X: mat.NewDense(3, 1, []float64{1e10, 1e10 + 1, 1e10 + 2}), Y: []float64{-1e307, 0, 1e307}}
+	l, theta := &GLM{Intercept: true}, []float64{3, 4}
+	numtest.OK(t, l.Load(d))
+	if err := l.Fit(theta, []float64{1e-3}); !errors.Is(err, qpdiff.ErrNotFinite) || theta[0] != 3 || theta[1] != 4 {
+		t.Errorf("error %v, θ %v", err, theta)
+	}
+}
+
 // A parameter that only rows of tiny weight determine is as exact as the others. At this parameter,
 // the last steps are tiny compared with the parameters of rows with large weights.
 func TestTinyWeights(t *testing.T) {
