@@ -126,8 +126,8 @@ type VerifiedLearner interface {
 type FreedomLearner interface {
 	Learner
 	// Freedom writes the effective degrees of freedom of the last fit to dst, one number for each
-	// entry of θ. A parameter without a penalty has the number 1, and a parameter with a penalty has a
-	// lower number.
+	// entry of θ. Without penalties, the numbers sum to the number of free parameters. Penalties lower
+	// the sum, but a single number may be above 1 or below 0.
 	Freedom(dst []float64) error
 }
 

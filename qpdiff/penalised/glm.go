@@ -60,7 +60,7 @@ func (l *GLM) Dims(n int) (theta, hyper int) {
 // Load takes the data d, which all following fits use. It copies the rows with a weight above 0. It
 // returns the errors of [learn.Data.Check]. If a label is outside the domain of the loss, it
 // returns an ArgError of kind ErrDomain. If a penalty does not fit the features, it returns an
-// ArgError of kind ErrShape or ErrNonconvex. After an error the learner has no data.
+// ArgError of kind ErrShape, ErrNotFinite or ErrNonconvex. After an error the learner has no data.
 func (l *GLM) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	if d, err = l.state.Take(l, d, l.Loss == Logistic); err == nil {
@@ -261,11 +261,12 @@ func (l *GLM) Convention() learn.Convention {
 
 // Freedom sets dst to the effective degrees of freedom of each parameter of the last fit. They are
 // the diagonal entries of (H₀ + Σλ_jS_j)⁻¹H₀, where H₀ is the Hessian of the loss. An unpenalised
-// parameter has 1 degree of freedom. Several features may form one term of the model; the sum over
-// these features is between 0 and their number. For the squared loss the sum over all parameters is
-// the trace of the matrix that maps labels to fitted values (Wood 2017, section 5.4.2). Freedom
-// costs q³ multiplications for q parameters, and allocates memory. If there is no fit, it returns
-// ErrNotFitted.
+// parameter has 1 degree of freedom. A single entry may be outside [0, 1] if S_j is not diagonal.
+// Several features may form one term of the model. If no penalty has features of two terms, the sum
+// over the features of a term is between 0 and their number. For the squared loss the sum over all
+// parameters is the trace of the matrix that maps labels to fitted values (Wood 2017, section
+// 5.4.2). Freedom costs q³ multiplications for q parameters, and allocates memory. If there is no
+// fit, it returns ErrNotFitted.
 func (l *GLM) Freedom(dst []float64) error {
 	if err := l.state.Fitted(); err != nil {
 		return learner.Named(l, err)

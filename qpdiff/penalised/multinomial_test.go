@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -189,6 +190,16 @@ func TestMultinomialUnits(t *testing.T) {
 		floats.Scale(1e6, beta)
 		numtest.NearAll(t, "in other units", beta, want[c*q:][:n], tol, 0)
 		numtest.NearAll(t, "of other numbers", other[(c+1)%classes*q:][:q], want[c*q:][:q], 1e-12, 0)
+	}
+}
+
+// The error for an unusable penalty names the field, which both learners have.
+func TestPenaltyErrorNamesTheField(t *testing.T) {
+	d := classData(7, 30, 3, 2)
+	for _, l := range []learn.Learner{&GLM{Penalties: []Penalty{{}}}, &Multinomial{Classes: 2, Penalties: []Penalty{{}}}} {
+		if err := l.Load(d); err == nil || !strings.Contains(err.Error(), ": Penalties has both or none") {
+			t.Errorf("%T: %v", l, err)
+		}
 	}
 }
 

@@ -129,9 +129,9 @@ func (f *form) load(p Penalty, j, n int) error {
 	count, copied := p.size()
 	switch {
 	case (p.S == nil) == (p.Root == nil):
-		return check.ArgErrorf("GLM.Penalties", qpdiff.ErrShape, "set either S or Root", "has both or none of S and Root in penalty %d", j)
+		return check.ArgErrorf("Penalties", qpdiff.ErrShape, "set either S or Root", "has both or none of S and Root in penalty %d", j)
 	case count < 1 || p.First < 0 || p.First+count > n:
-		return check.ArgErrorf("GLM.Penalties", qpdiff.ErrShape, "match First and the size of S to the columns of X", "has features %d to %d in penalty %d, of the %d of X", p.First, p.First+count-1, j, n)
+		return check.ArgErrorf("Penalties", qpdiff.ErrShape, "match First and the size of S to the columns of X", "has features %d to %d in penalty %d, of the %d of X", p.First, p.First+count-1, j, n)
 	}
 	f.shape, f.skewed = p.shape(), false
 	if copied > 0 {
@@ -151,11 +151,11 @@ func (f *form) load(p Penalty, j, n int) error {
 		f.data, f.stride = f.storage, count
 	}
 	for i := range count {
-		if err := check.Finite("GLM.Penalties", "give a finite S", f.row(i)); err != nil {
+		if err := check.Finite("Penalties", "give a finite S", f.row(i)); err != nil {
 			return err
 		}
 		if v := f.row(i)[0]; v < 0 {
-			return check.ArgErrorf("GLM.Penalties", qpdiff.ErrNonconvex, "give a positive semidefinite S", "has %v on the diagonal of penalty %d", v, j)
+			return check.ArgErrorf("Penalties", qpdiff.ErrNonconvex, "give a positive semidefinite S", "has %v on the diagonal of penalty %d", v, j)
 		}
 	}
 	return nil
