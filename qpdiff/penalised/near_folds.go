@@ -180,11 +180,12 @@ func (s *foldStep) fold(dst, bound []float64, val []int) bool {
 		return false
 	}
 	growth := math.Expm1(distance - math.Log(left))
+	rounding := l.thetaError(s.theta, max(cond, l.cond))
 	z := s.g // no longer needed
 	for at, i := range val {
 		l.row(z, i)
 		dst[at] = dense.Dot(z, s.theta)
-		bound[at] = math.Abs(dense.Dot(z, s.nextStep)) + math.Sqrt(s.leverageOf(z)/share)*growth*off + l.predictionError(z, s.theta, max(cond, l.cond))
+		bound[at] = math.Abs(dense.Dot(z, s.nextStep)) + math.Sqrt(s.leverageOf(z)/share)*growth*off + l.predictionError(z, s.theta, rounding)
 		if !dense.Finite(dst[at]) || !dense.Finite(bound[at]) {
 			return false
 		}
@@ -235,16 +236,26 @@ func (s *foldStep) endStep() (distance, off float64) {
 	return distance, math.Sqrt(math.Max(0, dense.Dot(s.work, s.nextStep)))
 }
 
-// predictionError bounds the rounding error of the prediction of theta for z. Rounding changes theta
-// by a fraction of its length, in units in which the Hessian has a diagonal of ones. The parameter
-// cond is the condition number of the Hessian in these units.
-func (l *glmFit) predictionError(z, theta []float64, cond float64) float64 {
+// predictionError bounds the rounding error of the prediction of theta for z. The parameter off is
+// the rounding error of theta, as thetaError returns it.
+func (l *glmFit) predictionError(z, theta []float64, off float64) float64 {
 	var terms, units float64
 	for j, v := range z {
 		terms += math.Abs(v * theta[j])
 		units += math.Abs(v) / l.size[j]
 	}
-	return nearRounding*terms + dense.Eps*cond*l.scaledNorm(theta)*units
+	return nearRounding*terms + off*units
+}
+
+// thetaError bounds the rounding error of theta, in units in which the Hessian has a diagonal of
+// ones. The parameter cond is the condition number of the Hessian in these units. Exponentials of η
+// have a rounding error even if theta is 0.
+func (l *glmFit) thetaError(theta []float64, cond float64) float64 {
+	length := l.scaledNorm(theta)
+	if l.loss != Squared {
+		length = max(length, math.Sqrt(floats.Sum(l.currentPoint.curvature)))
+	}
+	return dense.Eps * cond * length
 }
 
 // fit computes the predictions for a fold from a fit to the rows outside the fold.
@@ -267,11 +278,11 @@ func (s *foldStep) fit(dst, bound []float64, val []int) error {
 	if err := other.fit(make([]float64, l.q), l.lambda); err != nil {
 		return err
 	}
-	z := s.g
+	z, rounding := s.g, other.thetaError(other.theta, other.cond)
 	for at, i := range val {
 		other.row(z, i)
 		dst[at] = dense.Dot(z, other.theta)
-		bound[at] = other.predictionError(z, other.theta, other.cond)
+		bound[at] = other.predictionError(z, other.theta, rounding)
 		if !dense.Finite(dst[at]) || !dense.Finite(bound[at]) {
 			return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the data", "gives the prediction %v ± %v for row %d", dst[at], bound[at], i)
 		}

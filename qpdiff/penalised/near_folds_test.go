@@ -145,8 +145,30 @@ func TestNearFoldsWithoutABound(t *testing.T) {
 	numtest.OK(t, err)
 	want, err := predictWithout(l, d, []float64{1e-3}, []int{0})
 	numtest.OK(t, err)
-	if fitted != 1 || math.Abs(dst[0]-want[0]) > bound[0] || bound[0] > 1e-8*math.Abs(want[0]) {
+	if fitted != 1 || math.Abs(dst[0]-want[0]) > bound[0] || bound[0] > 1e-8*(1+math.Abs(want[0])) {
 		t.Errorf("%d fitted; %v ± %v, want %v", fitted, dst[0], bound[0], want)
+	}
+}
+
+// Near η = 0, exponentials have rounding errors that are larger than those of η. The bounds contain
+// them: without the fold, the exact prediction differs from 0 by rounding alone.
+func TestNearFoldsNearZero(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 46))
+		d := learn.Data{X: mat.NewDense(7, 1, []float64{1, 1, 1, 1, 1, 1, 1}), Y: []float64{0, 2, .3, 1.7, 1.1, .9, 1}, Weights: make([]float64, 7)}
+		for i := range 3 {
+			w := rng.ExpFloat64()
+			d.Weights[2*i], d.Weights[2*i+1] = w, w
+		}
+		d.Weights[6] = 1e-17
+		l := &GLM{Loss: Poisson}
+		numtest.OK(t, l.Load(d), l.Fit(make([]float64, 1), []float64{1}))
+		dst, bound := make([]float64, 1), make([]float64, 1)
+		_, err := l.NearFolds(dst, bound, [][]int{{6}})
+		numtest.OK(t, err)
+		if off := math.Abs(dst[0]); !(off <= bound[0]) || bound[0] > 1e-14 {
+			t.Errorf("seed %d: %v ± %v, want 0", seed, dst[0], bound[0])
+		}
 	}
 }
 
