@@ -513,6 +513,7 @@ func (l *glmFit) search(fullStep bool) error {
 	slope := dense.Dot(l.g, l.step)
 	t := 1.0
 	for range mostHalvings {
+		l.state.Stop.Look()
 		for j, v := range l.theta {
 			l.candidate[j] = v + t*l.step[j]
 		}

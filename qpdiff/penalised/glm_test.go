@@ -1,6 +1,7 @@
 package penalised
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -354,6 +355,39 @@ func TestTinyWeights(t *testing.T) {
 	numtest.NearAll(t, "θ", theta, []float64{math.Log(2), math.Log(50)}, 1e-14, 0)
 	if r, err := l.Residual(); !(r < 1e-12) || err != nil {
 		t.Errorf("residual %v, %v", r, err)
+	}
+}
+
+// countingContext counts the checks of a context that does not end.
+type countingContext struct {
+	context.Context
+	checks int
+}
+
+func (c *countingContext) Done() <-chan struct{} { return make(chan struct{}) }
+
+func (c *countingContext) Err() error {
+	c.checks++
+	return nil
+}
+
+// Each pass over the rows checks the context: each halving of a step, and the products of NearFolds
+// with the inverse Hessian.
+func TestPassesCheckTheContext(t *testing.T) {
+	const rows = 30
+	d := casetest.RandomData(1, rows, 3, false)
+	l, theta := &GLM{}, make([]float64, 3)
+	numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1}))
+	ctx := &countingContext{Context: context.Background()}
+	l.SetContext(ctx)
+	if _, err := l.NearFolds(theta[:1], theta[1:2], [][]int{{0}}); err != nil || ctx.checks < rows {
+		t.Errorf("NearFolds with %d rows checks the context %d times, error %v", rows, ctx.checks, err)
+	}
+	floats.Scale(1e200, d.Y)
+	ctx.checks = 0
+	err := errors.Join(l.Load(d), l.Fit(theta, []float64{1}))
+	if !errors.Is(err, qpdiff.ErrNotFinite) || ctx.checks < mostHalvings {
+		t.Errorf("%d checks, error %v", ctx.checks, err)
 	}
 }
 

@@ -106,6 +106,7 @@ func newStep(l *GLM) *foldStep {
 	s.next.grow(m, 1)
 	dense.Fill(s.placeOf, -1)
 	for k, i := range l.rows {
+		l.state.Stop.Look()
 		s.placeOf[i] = k
 		s.leverage[k] = s.leverageOf(l.z[k*q : (k+1)*q])
 	}
