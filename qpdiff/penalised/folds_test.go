@@ -111,7 +111,7 @@ func TestFolds(t *testing.T) {
 
 // FoldsVJP only reads the learner, so several calls may run at the same time.
 func TestFoldsVJPOnlyReads(t *testing.T) {
-	p := draw(2)
+	p := drawFolds(2)
 	rows, n := p.d.X.Dims()
 	numtest.OK(t, p.l.Load(p.d), p.l.Folds(make([]float64, len(p.ddst)), p.hyper, p.folds))
 	before := p.l.state.Hypers

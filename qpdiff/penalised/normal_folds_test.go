@@ -135,7 +135,7 @@ func TestFoldsWithoutARareLevel(t *testing.T) {
 		}
 		p.l.Penalties, p.hyper = []Penalty{Ridge(0, n), Ridge(0, 1)}, []float64{.3, .1}
 		got := make([]float64, 5)
-		want, _, _ := p.refits(t)
+		want, _, _ := p.foldwiseFits(t)
 		numtest.OK(t, p.l.Load(p.d), p.l.Folds(got, p.hyper, p.folds))
 		numtest.NearAll(t, "predictions", got, want, 1e-10, 0)
 		if err := p.l.Folds(got, make([]float64, 2), p.folds); !errors.Is(err, qpdiff.ErrIllPosed) {
