@@ -53,7 +53,6 @@ func nearProblem(seed uint64) (l *GLM, d learn.Data, hyper []float64, folds [][]
 	return l, d, hyper, folds
 }
 
-//
 // predictWithout predicts the rows of a fold from a fit to all other rows.
 func predictWithout(l *GLM, d learn.Data, hyper []float64, fold []int) (dst []float64, err error) {
 	rows, n := d.X.Dims()
