@@ -179,5 +179,5 @@ func Simplest(scores []Score, errors float64) (int, error) {
 	if !args.Finite(minLoss) {
 		return 0, args.Bad("scores", qpdiff.ErrNotFinite, "give a candidate of finite loss", "are lowest at %v", minLoss)
 	}
-	return slices.IndexFunc(scores, func(s Score) bool { return s.Loss <= minLoss+errors*s.Paired }), nil
+	return slices.IndexFunc(scores, func(s Score) bool { return args.Finite(s.Loss) && s.Loss <= minLoss+errors*s.Paired }), nil
 }

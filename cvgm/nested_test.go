@@ -125,7 +125,7 @@ func TestSimplestIsWithinTheErrorsOfTheLowest(t *testing.T) {
 	}{
 		{scores, 0, 3, nil}, {scores, .99, 3, nil}, {scores, 1.01, 2, nil}, {scores, 1.6, 1, nil}, {scores, 1e9, 0, nil},
 		{scores[:1], 1, 0, nil},
-		{[]Score{score(inf, 0), score(1, 0)}, 1, 1, nil},
+		{[]Score{score(inf, 0), score(1, 0)}, 1, 1, nil}, {[]Score{score(inf, 1e300), score(1, 0)}, 1e9, 1, nil},
 		{[]Score{score(2, inf), score(1, .5)}, 0, 0, qpdiff.ErrNotFinite},
 		{[]Score{score(inf, 1)}, 1, 0, qpdiff.ErrNotFinite},
 		{[]Score{score(nan, 1), score(1, 1)}, 1, 0, qpdiff.ErrNotFinite},
