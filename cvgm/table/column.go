@@ -62,27 +62,26 @@ type Column struct {
 	// Levels holds the texts of a categorical column, sorted.
 	Levels  []string
 	Missing MissingRule
-	// MissingLevel is set if the column has one more level than Levels, for missing values. This is
-	// the case in a categorical column that has missing values and the rule MissingIsMean.
+	// MissingLevel is set if missing values form a level, in addition to the list Levels. This is
+	// so in a categorical column that has missing values and the rule MissingIsMean.
 	MissingLevel bool
-	// Other is set if the rare levels of a categorical column are joined in one level with the name
-	// "other", which follows the last of Levels. Every text that is not in Levels then belongs to
-	// this level.
+	// Other is set if the rare levels of a categorical column form one level, named "other", after
+	// the levels in Levels. Every text that is not in Levels then belongs to it.
 	Other bool
-	// If IgnoreCase is set, a text counts as a level from which it differs by the case of letters
-	// alone, as Red differs from red.
+	// If IgnoreCase is set, upper and lower case count as equal: the text Red then belongs to the
+	// level red.
 	IgnoreCase bool
-	// Number is the format of the numbers. Nil: plain decimal numbers.
+	// Number is the format of the numbers. If Number is nil, they are plain decimal numbers.
 	Number *Number
-	// Date describes how the column is made from dates or times. Nil: the column holds the values
-	// of a column of the file.
+	// Date describes how the column is made from dates or times. If Date is nil, the column holds
+	// the values of a column of the file.
 	Date *Date
 	// Effect determines the features that a term of a model makes from the column: see
-	// [Table.WithEffects]. Nil: the features that [Encoder] documents.
+	// [Table.WithEffects]. If Effect is nil, the column has the features that [Encoder] documents.
 	Effect *Effect
 }
 
-// source returns the name of the column of the file from which c is made.
+// source returns the name of the file's column from which c is made.
 func (c *Column) source() string {
 	if c.Date != nil {
 		return c.Date.Source

@@ -41,8 +41,8 @@ import (
 // of day and month, this order applies. Otherwise the month is first in a file whose fields are
 // separated by commas, and the day is first in other files.
 //
-// All other columns are categorical. But Read refuses three kinds of them, because they may be
-// numeric columns with an error:
+// All other columns are categorical. But Read refuses three kinds of columns, which may be numbers
+// or dates with errors in some fields:
 //   - In a column of the first kind, more than half of the different texts are numbers, but not
 //     all.
 //   - A column of the second kind has infinite, hexadecimal or too large numbers, or both decimal
@@ -51,7 +51,7 @@ import (
 //     all, are dates, or numbers with one unit.
 //
 // A column of the first kind is accepted under two conditions. It has at most 20 different texts,
-// and each text that is not a number, such as 3+, is in at least 5 rows.
+// and each text that is not a number (for example, 3+) is in at least 5 rows.
 //
 // A column whose texts are nearly all different is left out as an identifier. A column of whole
 // numbers that seems to number the rows is a feature. If texts of a categorical column, or classes of
@@ -65,31 +65,32 @@ type CSV struct {
 	// classes; if Categorical names the target, it may have more classes. A column that holds only
 	// the numbers 0 and 1, or only −1 and 1, has two classes. Unless Positive is set, the class
 	// that is second in sorted order becomes +1, and the first becomes −1. If classes that differ
-	// by the case of letters were joined, the order ignores this case. For more than two classes
-	// see [Table.Binary] and [Table.ClassData].
+	// only in upper and lower case have been joined, the order ignores upper and lower case. For
+	// more than two classes see [Table.Binary] and [Table.ClassData].
 	Target string
-	// Positive is the class that becomes +1, if the target has two classes. If Positive is set, the
-	// texts of a target of numbers are classes, too.
+	// Positive is the class that becomes +1, if the target has two classes. If Positive is set,
+	// each different text of the target is a class, even if the texts are numbers.
 	Positive string
-	// Numeric and Categorical name columns of these kinds. The kinds of all other columns are
-	// inferred. In a column in Categorical, each different text is a level, even if two texts
-	// differ by the case of letters alone. If the target is in Numeric, it is a number. If it is in
-	// Categorical, its texts are classes.
+	// Numeric and Categorical list the names of columns that have this kind. The kinds of all other
+	// columns are inferred. In a column that Categorical lists, each different text is a level,
+	// even if two texts differ only in upper and lower case. If the target is in Numeric, it is a
+	// number. If it is in Categorical, its texts are classes.
 	Numeric, Categorical []string
-	// Numbers maps names of numeric columns to the formats of their numbers. For these columns, no
-	// format is inferred. A field of another format is an error.
+	// Numbers is a map from the name of a numeric column to the format of its numbers. For these
+	// columns, no format is inferred. A field of another format is an error.
 	Numbers map[string]Number
-	// Dates maps names of columns of dates or times to their layouts. For these columns, no layout
-	// is inferred. As in [time.Parse], a layout is the text of 2 January 2006, 15:04:05 in the
-	// format of the file.
+	// Dates is a map from the name of a column of dates or times to the layout of the column. For
+	// these columns, no layout is inferred. As in [time.Parse], a layout is the text of 2 January
+	// 2006, 15:04:05 in the format of the file.
 	Dates map[string]string
 	// Ignore names columns that are not features.
 	Ignore []string
-	// Group names the column with the group of each row. This column is not a feature. Empty: no
-	// groups.
+	// Group names the column with the group of each row. This column is not a feature. If Group is
+	// empty, there are no groups.
 	Group string
 	// Weights names the column with the weight of each row. A weight is a number of at least 0; see
-	// [learn.Data]. This column is not a feature. Empty: all rows have the same weight.
+	// [learn.Data]. This column is not a feature. If Weights is empty, all rows have the same
+	// weight.
 	Weights string
 	// Missing is the rule for missing values in all columns that are not in MissingIn. The zero
 	// value is MissingIsError. If the rule is MissingIsMean, a missing value in the target, group
@@ -97,25 +98,26 @@ type CSV struct {
 	Missing   MissingRule
 	MissingIn map[string]MissingRule
 	// MissingTexts are the fields that denote a missing value. Upper and lower case count as equal.
-	// Nil: "", "NA", "NaN", "null" and "?".
+	// If MissingTexts is nil, they are "", "NA", "NaN", "null" and "?".
 	MissingTexts []string
 	// Unknown is the rule for a level that is in a row for a prediction, but not in the training
 	// table. The zero value is UnknownIsError.
 	Unknown UnknownRule
-	// Comma separates fields. Zero: ',', ';', a tab or '|'. Read takes the separator that splits
-	// each of the first lines into the same number of fields. If there are several, it takes the
-	// separator with the most fields.
+	// Comma separates fields. If Comma is zero, Read chooses one of ',', ';', tab and '|'. It takes
+	// the separator that splits each of the first lines into the same number of fields. If there
+	// are several, it takes the separator with the most fields.
 	Comma rune
 	// MaxBytes bounds the memory that Read uses. Read needs the bytes of the text and some 24 bytes
-	// for each field. If this exceeds MaxBytes, Read returns an error of kind qpdiff.ErrTooLarge,
-	// with the number of bytes. This number is estimated from the first rows and the size of the
-	// file. [Table.Data] returns an error of the same kind if the dense features of all levels
-	// would exceed MaxBytes. Zero: the default that [learn.Data] documents.
+	// for each field. If this exceeds MaxBytes, Read returns an error of kind qpdiff.ErrTooLarge.
+	// The error names the number of bytes, estimated from the first rows and the size of the file.
+	// [Table.Data] returns an error of the same kind if the dense matrix of all features would
+	// exceed MaxBytes. If MaxBytes is zero, the bound is the default that [learn.Data] documents.
 	MaxBytes int64
 }
 
-// maxClasses bounds the classes of a text target that Categorical does not name. A column with more
-// different texts is unlikely to hold classes, and each class may need a separate model.
+// maxClasses bounds the number of classes if a target holds texts and Categorical does not name the
+// target. A column with more different texts is unlikely to hold classes, and each class may need a
+// separate model.
 const maxClasses = 20
 
 // role is the role of a column of the file.

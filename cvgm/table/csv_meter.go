@@ -34,8 +34,8 @@ type meter struct {
 	readBytes   int64   // bytes read so far
 	heldBytes   float64 // bytes held by the records
 	line, parts float64 // bytes and separators since the last record
-	// hasBareReturn is true if, before the first line feed, a carriage return is followed by
-	// another character.
+	// hasBareReturn is true if, before the first line feed, a carriage return is followed by a
+	// character that is not a line feed.
 	hasBareReturn bool
 	lastByte      byte // the last byte before the first line feed, or this line feed
 }
@@ -77,7 +77,7 @@ func sizeOf(r io.Reader) int64 {
 	return 0
 }
 
-// Read reads from the text. It returns the error of check if the memory exceeds the bound.
+// Read reads from the text. If the memory exceeds the bound, it returns the error of checkTotal.
 func (m *meter) Read(p []byte) (int, error) {
 	n, err := m.src.Read(p)
 	m.lineEnd(p[:n])

@@ -138,9 +138,9 @@ func (r *csvReader) header(from io.Reader) (*csvText, error) {
 // returnRemedy is the remedy for lines that end with a carriage return alone.
 const returnRemedy = "save the file with line feeds (LF or CR LF) at the ends of its lines"
 
-// errParse returns the error for a record that package encoding/csv refuses, with a remedy. The
-// error of that package names the line. The parameter columns is the number of columns in the
-// header, or 0 if the record is the header.
+// errParse adds a remedy to the error err, with which package encoding/csv refuses a record. The
+// error err names the line. The parameter columns is the number of columns in the header, or 0 if
+// the record is the header.
 func (r *csvReader) errParse(err error, record []string, columns int) error {
 	remedy := ""
 	switch {
@@ -160,8 +160,8 @@ func (r *csvReader) errParse(err error, record []string, columns int) error {
 	return fmt.Errorf("cvgm: CSV: %w: %s", err, remedy)
 }
 
-// otherComma returns a separator of fields that the header contains, or 0. The header has one column
-// alone, so another separator probably divides it.
+// otherComma returns a separator that a header of one column contains, or 0. A separator in the
+// only name of a header probably separates columns.
 func (t *csvText) otherComma() rune {
 	if len(t.header) > 1 {
 		return 0
@@ -183,9 +183,9 @@ const (
 
 // commaOf returns the separator of fields of a text, from the beginning of the text. The parameter
 // truncated is set if the text is longer than this beginning. A separator must split each of the
-// first lines into the same number of fields. A character that is only part of texts or numbers
-// seldom does. Of several such separators, commaOf takes the one with the most fields. If there is
-// none, the first line decides.
+// first lines into the same number of fields. A character that is part of texts or numbers seldom
+// splits all lines alike. If there are several separators, commaOf takes the one with the most
+// fields. If there is none, the first line decides.
 func commaOf(head string, truncated bool) rune {
 	end := strings.LastIndexByte(head, '\n')
 	if truncated && end >= 0 {
@@ -209,7 +209,7 @@ func commaOf(head string, truncated bool) rune {
 	return ','
 }
 
-// wholeFields returns the part of a line before the last separator that is not in quotes.
+// wholeFields returns the part of a line before its last unquoted separator.
 func wholeFields(line string, comma byte) string {
 	end, quoted := 0, false
 	for i := range len(line) {
@@ -348,8 +348,8 @@ func numberBy(format *Number, field string) (float64, bool) {
 // number parses a finite decimal number.
 func number(field string) (float64, bool) { return portable.ParseDecimal(field) }
 
-// A column of texts with more than fewLevels levels is examined for identifiers, for rare levels,
-// and for numbers or dates among other texts. Other columns of texts are not.
+// If a column of texts has at most fewLevels levels, its rare levels are not joined, and dates or
+// numbers may be among its levels.
 const fewLevels = 20
 
 // numberLike reports whether a text may be meant as a number. It also accepts numbers that are too

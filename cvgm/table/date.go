@@ -26,8 +26,9 @@ func (p DatePart) String() string { return nameOf(partNames[:], p) }
 
 var partNames = [...]string{"days", "year", "month", "weekday", "hour"}
 
-// A Date describes how a column is made from a column of dates or times in the file. The column
-// holds one part of the date or time, as written in the file. Time zones are not converted.
+// A Date describes how a column of the table is made from a column of dates or times in the file.
+// The table's column holds one part of the date or time, as written in the file. Time zones are not
+// converted.
 type Date struct {
 	Source string   // the name of the column in the file
 	Part   DatePart // the part that the column holds
@@ -185,7 +186,7 @@ func layoutsOf(text string) (all []string) {
 }
 
 // datesOf finds the date layouts that parse the largest number of the texts in levels. It returns
-// these layouts, the more likely layouts first, and this number.
+// these layouts, the more likely ones first, and how many texts each of them parses.
 func datesOf(levels []string) (layouts []string, reads int) {
 	counts := map[string]int{}
 	var order []string

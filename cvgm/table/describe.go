@@ -17,8 +17,9 @@ import (
 type Description struct {
 	Rows    int // rows that are used
 	Dropped int // rows that are left out, because they lack a value
-	// Columns first lists the columns of features, in the order of the file. The columns that are
-	// left out, the target, the weights and the group follow. Ignored columns are not listed.
+	// Columns first lists the columns of features, in the order of the file. Then follow the
+	// columns that are left out, and then the target, the weights and the group. Ignored columns
+	// are not listed.
 	Columns []Described
 	Notes   []Note // see Table
 }

@@ -16,26 +16,26 @@ type EffectKind int
 const (
 	// PlainEffect makes the features that a column has without an Effect.
 	PlainEffect EffectKind = iota
-	// SmoothEffect makes features of a numeric column. The linear combinations of the features are
-	// the functions Σ_k β_kB_k(x) of the number x with Σ_k β_k = 0, so no combination is a
-	// constant. The functions B_k are Effect.Bases cubic B-splines with equally spaced knots over
-	// [Low, High]. Outside [Low, High], the splines continue along their tangents. The features
-	// have no unit.
+	// SmoothEffect makes features of a numeric column. For a number x, the linear combinations of
+	// the features are the functions Σ_k β_kB_k(x) whose coefficients satisfy Σ_k β_k = 0. So no
+	// combination is a constant. The functions B_k are Effect.Bases cubic B-splines with equally
+	// spaced knots over [Low, High]. Outside [Low, High], the splines continue along their
+	// tangents. The features have no unit.
 	SmoothEffect
 	// LevelsEffect makes one feature for each level of a categorical column, including the first
 	// level. It requires a penalty on all levels, because the features are otherwise collinear; see
 	// [Encoder].
 	LevelsEffect
-	// ScaledEffect maps the number of a numeric column to mean 0 and standard deviation 1 on the
+	// ScaledEffect scales the values of a numeric column to mean 0 and standard deviation 1 on the
 	// training rows. If a column is constant on the training rows, its feature is 0.
 	ScaledEffect
-	// KernelEffect makes joint features of several numeric columns: the neighbouring effects with the
-	// same Term. The linear combinations of the features are the functions that a Gaussian kernel spans
-	// at its inducing rows, which are rows of the table. The kernel of x and z is
-	// exp(−½Σ_j((x_j − z_j)/(ℓs_j))²), where s_j is the standard deviation of column j over the whole
-	// table, and ℓ is Effect.Length. The features are an orthonormal basis for this kernel, so that the
-	// penalty of a function is the sum of the squared weights; see terms.Kernel. The features have no
-	// unit. All of them belong to the first of the columns.
+	// KernelEffect makes joint features of several numeric columns: the columns of successive
+	// KernelEffects with the same Term. The linear combinations of the features are the functions
+	// that a Gaussian kernel spans at its inducing rows, which are rows of the table. The kernel of
+	// x and z is exp(−½Σ_j((x_j − z_j)/(ℓs_j))²), where s_j is the standard deviation of column j
+	// over the whole table, and ℓ is Effect.Length. The features are an orthonormal basis for this
+	// kernel, so that the penalty of a function is the sum of the squared weights; see
+	// terms.Kernel. The features have no unit. All features belong to the first of the columns.
 	KernelEffect
 )
 
@@ -47,11 +47,12 @@ var effectNames = [...]string{"plain", "smooth", "levels", "scaled", "kernel"}
 // number.
 const DefaultBases, MostBases = 10, 100
 
-// DefaultKernelBases is the default of Effect.Bases for a KernelEffect, the largest number of
-// inducing rows. MostKernelBases is the largest value of Effect.Bases.
+// DefaultKernelBases is the default of Effect.Bases for a KernelEffect, and MostKernelBases is its
+// largest value. For this effect, Effect.Bases bounds the number of inducing rows.
 //
-// With 1000 rows of independent normal columns and the default length scale, about 20 inducing rows
-// represent all rows for one column, 120 for two columns and 420 for three.
+// For example, let a table have 1000 rows of independent normal columns. With the default length
+// scale, about 20 inducing rows then represent all rows of one column, 120 represent all rows of
+// two columns, and 420 all rows of three.
 const DefaultKernelBases, MostKernelBases = 200, 1000
 
 // An Effect determines the features that a column has in a term of a model. Package terms makes the

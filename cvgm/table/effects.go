@@ -24,11 +24,11 @@ import (
 // KernelEffect need more than CSV.MaxBytes, the error is of kind ErrTooLarge.
 //
 // For a KernelEffect, WithEffects chooses inducing rows from the rows of the table, one after
-// another. In these rows, the mean of a column replaces a missing number. Each inducing row is the
-// row with the largest remainder: the part of its kernel that the earlier inducing rows do not
-// explain. WithEffects takes no further row if the remainder of every row is at most 1e-10. The
-// choice depends neither on the target nor on the order and the weights of the rows. The cost is
-// O(Nr²) for N rows and r inducing rows.
+// another. In these rows, the mean of a column replaces a missing number. The remainder of a row is
+// the part of its kernel that the earlier inducing rows do not explain. The next inducing row is
+// the row with the largest remainder. WithEffects takes no further row if the remainder of every
+// row is at most 1e-10. The choice depends neither on the target nor on the order and the weights
+// of the rows. The cost is O(Nr²) for N rows and r inducing rows.
 func (t *Table) WithEffects(effects ...Effect) (*Table, error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -83,18 +83,18 @@ func kernelEnd(columns []Column, j int) int {
 	return end
 }
 
-// induce sets the inducing rows of the KernelEffect that is shared by the columns with the indices
-// from to end − 1.
-func (t *Table) induce(from, end int) error {
-	d, lead := end-from, t.Columns[from].Effect
+// induce sets the inducing rows of the KernelEffect that the columns with the indices first, …, end
+// − 1 share.
+func (t *Table) induce(first, end int) error {
+	d, lead := end-first, t.Columns[first].Effect
 	columns, means, deviations := make([][]float64, d), make([]float64, d), make([]float64, d)
 	length := lead.Length
 	if length == 0 {
 		length = math.Sqrt(float64(d))
 	}
 	for j := range d {
-		e := t.Columns[from+j].Effect
-		columns[j] = mat.Col(nil, from+j, t.x)
+		e := t.Columns[first+j].Effect
+		columns[j] = mat.Col(nil, first+j, t.x)
 		if means[j], deviations[j] = inducing.Deviation(columns[j]); deviations[j] == 0 {
 			return args.Bad("Effect.Column", qpdiff.ErrDomain, "subtract it in the file, or leave the column out",
 				"is %q, whose values differ from %v by no more than rounding errors of their mean", e.Column, means[j])
@@ -117,18 +117,18 @@ func (t *Table) induce(from, end int) error {
 		return args.Bad("Effect.Bases", qpdiff.ErrTooLarge, "set fewer, or raise CSV.MaxBytes", "%s for %d features of each of %d rows", memory.Needs(memory.Bytes(8*float64(rows)*float64(r)), bound), r, rows)
 	}
 	for j := range d {
-		e := t.Columns[from+j].Effect
+		e := t.Columns[first+j].Effect
 		e.Bases, e.Length, e.kernel = r, length, &kernelPart{deviation: deviations[j]}
 		for i := range r {
 			e.kernel.points = append(e.kernel.points, points[i*d+j])
 		}
 	}
-	return joinKernel(t.Columns[from:end])
+	return joinKernel(t.Columns[first:end])
 }
 
-// joinKernels sets the joint features of the columns with a KernelEffect. For r features, the cost is
-// O(r³), and the memory 4r² bytes. So joinKernels first compares their number with the features of the
-// model.
+// joinKernels sets the joint features of columns that have a KernelEffect. For r features, the cost
+// is O(r³), and the memory is 4r² bytes. So joinKernels first compares the number of all features
+// with the model's.
 func (e *Encoder) joinKernels(m *cvgm.Model) error {
 	_, features := e.Dims() // without joint features
 	for j := 0; j < len(e.columns); j = kernelEnd(e.columns, j) {

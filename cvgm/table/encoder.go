@@ -67,9 +67,9 @@ func (e *Encoder) Dims() (in, out int) {
 
 // Names returns the names of the features. The feature of a numeric column age is "age". The
 // features of a categorical column colour are "colour=red" for the level red, "colour is other" for
-// the rare levels, and "colour is missing" for missing values as a level. The features of a
-// [SmoothEffect] of the column age are "age smooth 1", "age smooth 2", and so on. The features of a
-// [KernelEffect] of the term place are "place kernel 1", "place kernel 2", and so on.
+// the rare levels, and "colour is missing" for missing values, if they form a level. The features
+// of a [SmoothEffect] of the column age are "age smooth 1", "age smooth 2", and so on. The features
+// of a [KernelEffect] of the term place are "place kernel 1", "place kernel 2", and so on.
 func (e *Encoder) Names() []string {
 	var names []string
 	for _, c := range e.columns {
@@ -179,9 +179,9 @@ func (e *Encoder) fitEffects(train *mat.Dense, weights sample.Weights) error {
 	return nil
 }
 
-// presentMean returns the weighted mean of the entries of column j that are not NaN. ok is false if
-// none of these entries has a positive weight. The mean lies between the smallest and the largest
-// of these entries, even if sums overflow.
+// presentMean returns the weighted mean of the entries of column j that are not NaN. The result ok
+// is false if none of these entries has a positive weight. The mean lies between the smallest and
+// the largest of these entries, even if sums overflow.
 func presentMean(x *mat.Dense, j int, weights []float64) (mean float64, ok bool) {
 	each := func(visit func(v, w float64)) {
 		for i := range x.RawMatrix().Rows {
@@ -255,8 +255,9 @@ func (e *Encoder) Fixed(self any, x *mat.Dense) (scaled []bool, fixed bool) {
 	return scaled, true
 }
 
-// MostStored returns the largest number of stored features in a row: one for each column, or all
-// features of a column with a [SmoothEffect] or of the columns of a [KernelEffect].
+// MostStored returns the largest number of stored features in a row. A categorical column has at
+// most one of them. A numeric column has all its features, for example all features of a
+// [SmoothEffect].
 func (e *Encoder) MostStored() (most int) {
 	for j := range e.columns {
 		if c := &e.columns[j]; c.Kind == Numeric {
@@ -269,10 +270,10 @@ func (e *Encoder) MostStored() (most int) {
 }
 
 // ApplyStored is Apply for the features that may be nonzero: it passes the index and the value of
-// each to a function. For a numeric column these are all its features. For a categorical column it
-// is the feature of the row's level, if the level has a feature. The cost is O(p) for p columns,
-// O(1) for each further feature of a [SmoothEffect], and O(r(d + r)) for the r features of a
-// [KernelEffect] of d columns.
+// each to a function. All features of a numeric column may be nonzero. In a categorical column,
+// only the feature of the row's level is nonzero, if the level has a feature. The cost is O(p) for
+// p columns, O(1) for each further feature of a [SmoothEffect], and O(r(d + r)) for the r features
+// of a [KernelEffect] of d columns.
 func (e *Encoder) ApplyStored(row []float64, set func(feature int, v float64)) error {
 	if e.code == nil {
 		return fmt.Errorf("cvgm: encoder: %w: call Fit first", qpdiff.ErrNotFitted)

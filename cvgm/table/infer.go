@@ -17,8 +17,8 @@ type kinds struct {
 	totalRows int    // the number of rows of the file, with those that were left out
 	// namedBy maps the names of columns to the fields of csv that name them.
 	namedBy map[string]string
-	// points and commas count the columns whose numbers prove a decimal point or a decimal comma.
-	// unresolved lists the columns that can be read with either sign.
+	// The fields points and commas count the columns whose numbers show that the decimal sign is a
+	// point or a comma. The field unresolved lists the columns that fit both signs.
 	points, commas int
 	unresolved     []openNumber
 }
@@ -70,9 +70,9 @@ func (k *kinds) leftOut() string {
 	return fmt.Sprintf(", without the identifiers %q", firstOf(names))
 }
 
-// These constants are thresholds for a column with more than fewLevels levels. The levels with
-// fewer than leastRows rows form one level, named other. The column is an identifier if its number
-// of levels exceeds uniqueShare times its number of values.
+// If a column has more than fewLevels levels, its levels with fewer than leastRows rows form one
+// level, named other. A column of texts is an identifier if its number of levels exceeds
+// uniqueShare times its number of values.
 const (
 	leastRows   = 5
 	uniqueShare = .9
@@ -80,9 +80,9 @@ const (
 
 // rowNumbers adds a note on each column of numbers that may only number the rows. Such a column
 // holds different whole numbers of one of two kinds. The first kind ascends or descends, over a
-// range of at most as many numbers as the file has rows. The second kind is in any order; it has
-// more than fewLevels numbers, and these are more than the share uniqueShare of the whole numbers
-// in their range.
+// range of at most as many numbers as the file has rows. The second kind is in any order. It has
+// more than fewLevels numbers, and more than the fraction uniqueShare of the whole numbers between
+// its smallest and its largest number.
 func (k *kinds) rowNumbers() {
 	for j := range k.t.Columns {
 		c := &k.t.Columns[j]

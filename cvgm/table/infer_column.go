@@ -11,8 +11,8 @@ import (
 	"cvgm/qpdiff"
 )
 
-// addFeature adds column i of the file to the table. The parameter field is the field of the CSV
-// that names the column, or empty.
+// addFeature adds column i of the file to the table. If a field of the CSV names the column, such
+// as CSV.Numeric, the parameter field is the name of this field. Otherwise it is empty.
 func (k *kinds) addFeature(i int, field string) error {
 	name := k.text.header[i]
 	column := Column{Name: name, Missing: k.csv.missingRule(name, isFeature)}
@@ -92,7 +92,7 @@ func (k *kinds) levelsRecur(i int, levels []string) bool {
 	return texts > 0
 }
 
-// joinLevels joins levels of column i that differ by the case of letters alone, and joins the rare
+// joinLevels joins levels of column i that differ only in upper and lower case, and joins the rare
 // levels. It returns false if the column is not a feature, because it is an identifier or has only
 // rare levels.
 func (k *kinds) joinLevels(i int, column *Column, present int) bool {
@@ -121,10 +121,10 @@ func (k *kinds) joinLevels(i int, column *Column, present int) bool {
 	return true
 }
 
-// joinTexts replaces texts of column i that have the same key by one of them: the text with the
-// most rows, or the first in sorted order if several have the most. It changes the records. It
-// returns the remaining texts, sorted, and examples of replaced texts, or no examples if all keys
-// differ.
+// joinTexts joins the texts of column i that have the same key. In the records, it replaces them by
+// the one with the most rows, or by the first in sorted order if several have the most. It returns
+// the remaining texts, sorted, and examples of replaced texts. If all keys differ, there are no
+// examples.
 func (k *kinds) joinTexts(i int, texts []string, key func(string) string) (kept []string, examples joinedTexts) {
 	keys := make(map[string]bool, len(texts))
 	for _, text := range texts {

@@ -11,8 +11,8 @@ import (
 )
 
 // addDateColumns adds the columns that are made from column i if this column holds dates or times.
-// It returns an error if most of the texts are dates, but not all, and there are more than
-// fewLevels texts.
+// If there are more than fewLevels texts, and most but not all of them are dates, it returns an
+// error.
 func (k *kinds) addDateColumns(i int, levels []string, number bool) (bool, error) {
 	layouts, reads := datesOf(levels)
 	switch {
@@ -30,8 +30,8 @@ func (k *kinds) addDateColumns(i int, levels []string, number bool) (bool, error
 		note := k.addNote
 		if !proven {
 			note = k.addDoubt
-			// Files with other separators usually have decimal commas. They come from countries
-			// where the day is first.
+			// Files whose fields are not separated by commas usually have decimal commas. They come
+			// from countries where the day is first.
 			first = monthFirst(layout) && k.text.reader.comma == ','
 		}
 		if monthFirst(layout) != first {
@@ -61,10 +61,10 @@ func (k *kinds) noteTwoDigits(name, layout string, levels []string) {
 	note(name, "CSV.Ignore", "Column %q holds years of two digits, which are read as 1969 to 2068, here from %d to %d: other years need four digits in the file.", name, first, last)
 }
 
-// monthFirst reports whether the month precedes the day in the dates of the columns of the file,
-// without the column skipped. The result monthLeads is true if some column has its month first. The
-// result proven is true if some columns show the order of day and month, and all of these have the
-// same order.
+// monthFirst examines the order of day and month in the dates of the file. It ignores the column
+// with the index skipped. The result monthLeads is true if a column shows that the month is first.
+// The result proven is true if all columns that show an order show the same order, and there is at
+// least one.
 func (k *kinds) monthFirst(skipped int) (monthLeads, proven bool) {
 	var with, without int
 	for i := range k.text.header {

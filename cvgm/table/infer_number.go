@@ -55,8 +55,8 @@ func (k *kinds) numberFormat(i int, levels []string, required bool) (*Number, er
 	return &number, nil
 }
 
-// storeCensus records whether column i proves a decimal sign or leaves it open. It also adds notes
-// on the units of the column.
+// storeCensus records whether the numbers of column i show which decimal sign the file uses, or fit
+// both signs. It also adds notes on the units of the column.
 func (k *kinds) storeCensus(c *census, i int, number *Number) {
 	name := k.text.header[i]
 	switch {
@@ -85,10 +85,10 @@ func (k *kinds) storeCensus(c *census, i int, number *Number) {
 	}
 }
 
-// decideSigns sets the decimal sign of the columns that can be read with either sign. It takes the
-// sign that the other columns of the file prove. If they prove neither sign, or both, the sign
-// depends on the separator of fields: a point if fields are separated by commas, and otherwise a
-// comma.
+// decideSigns sets the decimal sign of the columns that can be read with either sign. If the other
+// columns show only one sign, decideSigns takes this sign. If they show neither sign, or both, the
+// sign depends on the separator of fields: a point if fields are separated by commas, and otherwise
+// a comma.
 func (k *kinds) decideSigns() {
 	if k.commas == 0 && len(k.unresolved) == 0 {
 		return
@@ -224,8 +224,8 @@ func exact(field string) bool {
 	return strconv.FormatFloat(v, 'f', 0, 64) == strings.TrimLeft(field, "0")
 }
 
-// kindOfInexact returns the kind of column i, whose whole numbers do not all have an exact float64.
-// They are texts if two of them are rounded to the same float64.
+// kindOfInexact returns the kind of column i, in which no float64 equals some of the whole numbers.
+// The column holds texts if two numbers are rounded to the same float64, and otherwise numbers.
 func (k *kinds) kindOfInexact(i int) digitKind {
 	name, levels := k.text.header[i], k.text.levels(i)
 	numbers := map[float64]bool{}
@@ -243,8 +243,8 @@ func (k *kinds) kindOfInexact(i int) digitKind {
 
 // kindOfDates returns the kind of column i, whose fields are whole numbers or missing. The
 // parameter valueCount is the number of fields with a number, and dateCount is the number of fields
-// with a date. The column holds dates if all its numbers are dates and at least leastRows of them
-// differ.
+// with a date. The column holds dates if all its numbers are dates and there are at least leastRows
+// different dates.
 func (k *kinds) kindOfDates(i, dateCount, valueCount int) digitKind {
 	name, levels := k.text.header[i], k.text.levels(i)
 	example := levels[slices.IndexFunc(levels, digitDate)]

@@ -76,7 +76,7 @@ func (k *kinds) setClasses(i int, classes []string) error {
 
 // classIndex returns the index of the class that a field denotes, or −1. A field denotes the class
 // with the same text. If ignoreCase is set, the case of letters may differ. Otherwise, if there are
-// two classes, the field may be another text of the same number: 1.0 denotes the class 1.
+// two classes, the field may write the number of the class in another way: 1.0 denotes the class 1.
 func (t *Table) classIndex(classes []string, field string) int {
 	if at := slices.Index(classes, field); at >= 0 {
 		return at
@@ -91,9 +91,9 @@ func (t *Table) classIndex(classes []string, field string) int {
 	return slices.IndexFunc(classes, func(class string) bool { w, ok := number(class); return ok && v == w })
 }
 
-// joinSpellings joins classes that differ only in the case of letters or, if all classes are
-// numbers, classes with the same number. It writes the joined classes into the records. It returns
-// the classes in sorted order. If it joined classes by the case of letters, the order ignores the
+// joinSpellings joins classes: if all are numbers, classes with the same number, and otherwise
+// classes that differ only in upper and lower case. It writes the joined classes into the records,
+// and returns the classes in sorted order. After joining by case, the order ignores upper and lower
 // case.
 func (k *kinds) joinSpellings(i int, classes []string, numbers bool) []string {
 	key := foldKey
@@ -124,8 +124,8 @@ func numberKey(field string) string {
 	return fmt.Sprint(v + 0) // 0 for −0
 }
 
-// binary makes classes of a target of two numbers, 0 and 1 or −1 and 1. The first class is the lower
-// number. Other targets remain numbers.
+// binary makes the numbers of a target its classes if they are 0 and 1, or −1 and 1. The first
+// class is the lower number. Other targets remain numbers.
 func (k *kinds) binary(i int) {
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, record := range k.text.records {
@@ -151,8 +151,8 @@ func (k *kinds) binary(i int) {
 	k.t.Classes = classes
 }
 
-// twoNumbers adds a note on a target that was read as a number but holds two different numbers, at
-// least one of them in several rows. Such numbers may be the codes of classes.
+// twoNumbers adds a note on a numeric target that has three or more rows but only two different
+// numbers, because they may be the codes of classes.
 func (k *kinds) twoNumbers() {
 	t := k.t
 	_, given := k.csv.Numbers[t.Target]

@@ -17,24 +17,26 @@ import (
 // apostrophes, and the character '.' or ',' that is not the decimal sign. A negative number has the
 // sign − or -, or is in parentheses, as in (1,234).
 type Number struct {
-	// Decimal is the decimal sign, '.' or ','. Zero: '.'.
+	// Decimal is the decimal sign, '.' or ','. If it is zero, the sign is '.'.
 	Decimal rune
 	// Unit is the unit of the values. In a field, it follows the number. A currency may also
-	// precede the number. A number without a unit counts as a number in Unit, unless UnitRequired is
-	// set. Empty: no unit.
+	// precede the number. A number without a unit counts as a number in Unit, unless UnitRequired
+	// is set. If Unit is empty, the numbers have no unit.
 	Unit string
 	// Units maps the other units of the column to their sizes, in multiples of Unit. For example,
 	// if Unit is "kg", "g" has the size .001.
 	Units map[string]float64
-	// UnitRequired makes a number without a unit an error. It requires Unit. [CSV.Read] sets it in a
-	// column with units of several sizes, such as kg and g, if each number of the file has a unit.
+	// If UnitRequired is set, a number without a unit is an error. UnitRequired must not be set
+	// without Unit. [CSV.Read] sets it for a column with units of several sizes, such as kg and g,
+	// if each number of the column has a unit.
 	UnitRequired bool
 }
 
 // decimal returns the decimal sign.
 func (n *Number) decimal() rune { return cmp.Or(n.Decimal, '.') }
 
-// parse returns the number of a field, in Unit, and whether the field has the format.
+// parse converts the number in a field to the unit n.Unit. It also reports whether the field has
+// the format.
 func (n *Number) parse(field string) (float64, bool) {
 	return (*portable.NumberFormat)(n).Parse(field)
 }
@@ -178,8 +180,8 @@ func (c *census) format() (n Number, ok bool) {
 	return n, true
 }
 
-// ambiguous reports whether a number without a unit could have several sizes, because the units have
-// different sizes.
+// ambiguous reports whether the units have different sizes, so that the size of a number without a
+// unit is not certain.
 func (n *Number) ambiguous() bool {
 	if n.Unit != "" {
 		for _, size := range n.Units {

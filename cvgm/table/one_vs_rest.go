@@ -41,8 +41,8 @@ func NewOneVsRest(pipelines []*Pipeline) (*OneVsRest, error) {
 	return c, nil
 }
 
-// NewJoint joins the models that [cvgm.CV.FinalClasses] returns, with the encoder of
-// [Table.ClassData] as Config.Prepare. If there is no model, or one of them is nil, the error is of
+// NewJoint joins the models that [cvgm.CV.FinalClasses] returns. Config.Prepare of this CV must be
+// the encoder of [Table.ClassData]. If there is no model, or one of them is nil, the error is of
 // kind ErrEmpty. Other errors are of kind ErrShape.
 func NewJoint(models []*cvgm.Model) (*OneVsRest, error) {
 	c := &OneVsRest{Joint: true}
@@ -111,8 +111,8 @@ func (c *OneVsRest) Classes() []string {
 	return classes
 }
 
-// Read reads a table as [Pipeline.Read] does. If the CSV has the target's column, its texts must be
-// classes, and Table.Y holds their indices.
+// Read reads a table as [Pipeline.Read] does. If the CSV has a column of the target, the texts of
+// this column must be names of classes, and Table.Y holds the indices of these classes.
 func (c *OneVsRest) Read(r io.Reader) (*Table, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -249,9 +249,9 @@ type oneVsRestJSON struct {
 	Pipelines []json.RawMessage `json:"pipelines"`
 }
 
-// MarshalJSON writes the pipelines and a checksum. The text has version 2 of the format with Joint,
-// and otherwise version 1, which earlier programs can read. MarshalJSON returns the errors of
-// [Pipeline.MarshalJSON].
+// MarshalJSON writes the pipelines and a checksum. If Joint is set, the text has version 2 of the
+// format. Otherwise it has version 1, which earlier programs can read. MarshalJSON returns the
+// errors of [Pipeline.MarshalJSON].
 func (c OneVsRest) MarshalJSON() ([]byte, error) {
 	if err := c.check(); err != nil {
 		return nil, err

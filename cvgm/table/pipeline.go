@@ -15,16 +15,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Pipeline predicts from texts. It consists of the classes of the target and of a [cvgm.Model].
-// The [Encoder] in the model makes the model's features. [NewPipeline] makes a Pipeline. A program
-// that only predicts needs nothing but the JSON of a Pipeline. A Pipeline is safe for concurrent
-// use.
+// A Pipeline predicts from texts. It consists of a [cvgm.Model] and the classes of the target. The
+// [Encoder] in the model makes the model's features. [NewPipeline] makes a Pipeline. A program that
+// only predicts needs nothing but the JSON of a Pipeline. A Pipeline is safe for concurrent use.
 type Pipeline struct {
 	Model   *cvgm.Model // Model.Prepared is an *Encoder
 	Target  string
 	Classes []string // the class −1 and the class +1; nil: the target is a number
 	// Intervals predicts intervals of a numeric target. Its models have the same columns as Model.
-	// Nil: no intervals.
+	// If Intervals is nil, there are no intervals.
 	Intervals *interval.CVPlus
 }
 
@@ -79,8 +78,8 @@ func checkFeatures(features int, m *cvgm.Model) error {
 // Read reads the rows of a CSV for predictions. The CSV must have the columns of the model, in any
 // order. It may have the target's column. Read ignores all other columns. Read treats numbers,
 // levels and missing values as the model's table does. There is one exception: a missing value in a
-// column with MissingDropsRow is an error, because each record must give one row. If the numbers of
-// a column have a unit, and the unit is lacking in some rows, a note of the table names the column.
+// column with MissingDropsRow is an error, because each record must give one row. If some numbers
+// of a column lack its unit, the table gets a note that names the column.
 //
 // Read returns the errors of [CSV.Read]. The bound MaxBytes is the bound in the CSV of the model's
 // table, or the default if the pipeline was read from JSON.
@@ -133,7 +132,7 @@ func (p *Pipeline) readClasses(r io.Reader, classes []string, otherClass string)
 }
 
 // noteLackingUnits adds a note on each column whose numbers have a unit, if the unit is lacking in
-// some rows. Column j of the table is made from the fields origin[j] of the records.
+// some rows. Column j of the table is made from field origin[j] of each record.
 func (t *Table) noteLackingUnits(records [][]string, origin []int) {
 	for j, i := range origin {
 		c, count := &t.Columns[j], newCensus()
@@ -156,9 +155,9 @@ func (p *Pipeline) table(e *Encoder, lines []int) *Table {
 	return &Table{Columns: e.columns, Target: p.Target, Classes: p.Classes, TargetNumber: e.number, Lines: lines, reader: e.reader, restClass: e.restClass, ignoreCase: e.ignoreCase}
 }
 
-// Record returns a table of one row. The argument maps the names of the columns to the texts that a
-// CSV would hold. Names of other columns are ignored. Notes of the table list the numbers that lack a
-// unit, as in Read.
+// Record returns a table of one row. The argument is a map from the names of the model's columns to
+// the texts that a CSV would hold. All other names are ignored. Notes of the table list the numbers
+// that lack a unit, as in Read.
 func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -188,12 +187,12 @@ func (p *Pipeline) Record(fields map[string]string) (*Table, error) {
 // classes, a number above 0 predicts Classes[1].
 //
 // The result has the same bits on amd64 and arm64, unless the type of the kernel is from another
-// package. For a kernel machine, Model.Predict differs from Decision by rounding, because it uses
-// math.Exp.
+// package. For a kernel machine, Model.Predict differs from Decision by rounding, because
+// Model.Predict uses math.Exp.
 //
-// The table must come from Read or Record, or must be the table on which the model was trained. A
-// table with other columns or levels is an error of kind ErrDomain, because its levels may have
-// other indices.
+// The table must come from Read or Record, or must be the table on which the model was trained. If
+// its columns or levels differ from the model's, the error is of kind ErrDomain, because the same
+// level may then have another index.
 func (p *Pipeline) Decision(t *Table) ([]float64, error) {
 	e, err := p.encoder()
 	if err != nil {

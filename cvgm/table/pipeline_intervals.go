@@ -52,8 +52,8 @@ func (p *Pipeline) IntervalRecord(fields map[string]string, level float64) (low,
 	return lows[0], highs[0], nil
 }
 
-// checkIntervals returns an error if there are no intervals, or if their models have other columns
-// than the encoder.
+// checkIntervals returns an error if there are no intervals, or if the columns of their models
+// differ from the encoder's.
 func (p *Pipeline) checkIntervals(e *Encoder) error {
 	if p.Intervals == nil {
 		return args.Bad("Pipeline.Intervals", qpdiff.ErrEmpty, "set Tuner.Intervals, for a target that is a number", "is nil")
@@ -89,7 +89,8 @@ type foldJSON struct {
 	Weights []float64       `json:"weights"`
 }
 
-// scaleJSON is the scale of a column with a ScaledEffect in the training rows of a fold.
+// scaleJSON is the scale that a ScaledEffect of a column has in a fold, computed from the training
+// rows of the fold.
 type scaleJSON struct {
 	Centre    float64 `json:"centre"`
 	Deviation float64 `json:"deviation"`
@@ -133,7 +134,7 @@ func (p *Pipeline) writtenIntervals(e *Encoder) (*intervalsJSON, error) {
 	return out, nil
 }
 
-// read returns the intervals of a pipeline with the encoder e, or nil for nil.
+// read returns the intervals of a pipeline whose encoder is e. If in is nil, it returns nil.
 func (in *intervalsJSON) read(e *Encoder) (*interval.CVPlus, error) {
 	if in == nil {
 		return nil, nil

@@ -57,8 +57,9 @@ type effectJSON struct {
 	High      *float64 `json:"high,omitempty"`
 	Centre    *float64 `json:"centre,omitempty"` // Centre and Deviation belong to a scaled effect
 	Deviation *float64 `json:"deviation,omitempty"`
-	// Deviation, Length and Points belong to a kernel effect. Neighbouring columns with a kernel effect
-	// of the same term form one kernel. Points has the numbers of the column in the inducing rows.
+	// Deviation, Length and Points belong to a kernel effect. Neighbouring columns form one kernel
+	// if their kernel effects have the same term. Points holds the values of the column in the
+	// inducing rows.
 	Length *float64  `json:"length,omitempty"`
 	Points []float64 `json:"points,omitempty"`
 }
@@ -92,11 +93,11 @@ const (
 	plainVersion    = 2 // also without effects, intervals, log_mean and degrees_of_freedom
 )
 
-// pipelineKeys returns the keys of each JSON object of a pipeline, in a version of the format. The
-// value of a key is true if the key is required. The object "model" is checked when the model is
-// read. Version 1 has no formats of columns. Version 2 has no effects and no intervals. Version 3
-// has no rules for the case of letters and for numbers without a unit. Version 4 has no kernel
-// effects.
+// pipelineKeys returns the keys that each JSON object of a pipeline has in the given version of the
+// format. The value of a key is true if the key is required. The object "model" is checked when the
+// model is read. Version 1 does not store number formats, dates and the level "other". Version 2
+// has no effects and no intervals. Version 3 has no rules for the case of letters and for numbers
+// without a unit. Version 4 has no kernel effects.
 func pipelineKeys(version string) map[string]map[string]bool {
 	keys := map[string]map[string]bool{
 		"pipeline": {"format": true, "version": true, "target": true, "classes": false, "class_of_others": false, "log_odds": true,
@@ -130,11 +131,12 @@ func pipelineKeys(version string) map[string]map[string]bool {
 
 // MarshalJSON writes the pipeline: the columns with their levels and means, the classes, the format
 // of the CSV, the model, the intervals with their models if there are any, and a checksum. The text
-// has version 5 of the format if a column has a KernelEffect. Otherwise it has a version that earlier
-// programs can read. This is version 4 if a column or the classes ignore the case of letters, or if
-// a format of numbers has UnitRequired. It is version 3 if the pipeline has intervals, effects,
-// Model.LogMean or Model.Freedom, and else version 2. MarshalJSON returns the errors of [cvgm.Model.MarshalJSON], and an error if the parts of the
-// pipeline do not fit together.
+// has version 5 of the format if a column has a KernelEffect. Otherwise it has a version that
+// earlier programs can read. This is version 4 if a column or the classes ignore the case of
+// letters, or if a format of numbers has UnitRequired. It is version 3 if the pipeline has
+// intervals, effects, Model.LogMean or Model.Freedom. Otherwise it is version 2. MarshalJSON
+// returns the errors of [cvgm.Model.MarshalJSON], and an error if the parts of the pipeline do not
+// fit together.
 func (p Pipeline) MarshalJSON() ([]byte, error) {
 	e, err := p.encoder()
 	if err != nil {
@@ -163,7 +165,7 @@ func (p Pipeline) MarshalJSON() ([]byte, error) {
 }
 
 // version returns the lowest version of the format that can represent the pipeline, so that earlier
-// versions of this package can read the JSON if possible.
+// releases of this package can read the JSON where possible.
 func (e *Encoder) version(m *cvgm.Model, intervals bool) int {
 	required := func(n *Number) bool { return n != nil && n.UnitRequired }
 	switch {
@@ -177,12 +179,12 @@ func (e *Encoder) version(m *cvgm.Model, intervals bool) int {
 	return plainVersion
 }
 
-// UnmarshalJSON reads text that MarshalJSON wrote in versions 1 to 5 of the format. Later
-// versions of this package will also read all five. Version 1 has no formats of columns. On amd64
-// and arm64, the decisions, predictions and intervals have the same bits as before writing, except
-// that a kernel machine in version 1 may differ by rounding. Other programs may change the text:
-// its spaces, its escapes, the order of its keys, and the forms in which it writes the same
-// float64s.
+// UnmarshalJSON reads text that MarshalJSON wrote in versions 1 to 5 of the format. Later releases
+// of this package will also read all five. Version 1 does not store formats of numbers and dates.
+// On amd64 and arm64, the decisions, predictions and intervals have the same bits as before
+// writing, except that a kernel machine in version 1 may differ by rounding. Other programs may
+// change the text: its spaces, its escapes, the order of its keys, and the forms in which it writes
+// the same float64s.
 //
 // If the text is not a pipeline, UnmarshalJSON returns an error and does not change p. The error is
 // a *qpdiff.ArgError if the format or version is unknown, or if the parts do not fit together. It
@@ -245,8 +247,8 @@ func (p *Pipeline) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// encoder returns the encoder of the pipeline in JSON form. It has no joint features yet: see
-// joinKernels.
+// encoder returns the encoder of the pipeline in JSON form. The encoder has no joint features yet:
+// see joinKernels.
 func (in *pipelineJSON) encoder() (*Encoder, error) {
 	reader := &csvReader{missingTexts: in.MissingTexts}
 	comma, size := utf8.DecodeRuneInString(in.Comma)
@@ -309,7 +311,8 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 	return e, nil
 }
 
-// checkClasses returns an error if the rules of the classes do not fit the classes.
+// checkClasses returns an error if ignore_case_of_classes or class_of_others does not fit the
+// classes.
 func (in *pipelineJSON) checkClasses() error {
 	const key = "ignore_case_of_classes"
 	return args.First(
@@ -319,7 +322,7 @@ func (in *pipelineJSON) checkClasses() error {
 			"is %q, which is none of %q", in.Rest, firstOf(in.Classes)))
 }
 
-// check returns an error if parts do not fit the kind or the missing rule of the column.
+// check returns an error if a part of c does not fit the kind or the missing rule of the column.
 func (c *columnJSON) check(column *Column) error {
 	numeric, given := column.Kind == Numeric, "given"
 	if c.Mean == nil {

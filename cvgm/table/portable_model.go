@@ -63,8 +63,8 @@ func errCode(format string, a ...any) error {
 	return args.Bad("Pipeline.Model", qpdiff.ErrDomain, "write the pipeline as JSON", format, a...)
 }
 
-// probeRows is the number of rows for which portable checks that the portable model makes the
-// decisions of the pipeline.
+// probeRows is the number of rows on which the method portable compares the decisions of its result
+// with the decisions of the pipeline.
 const probeRows = 16
 
 // probes returns test rows and the pipeline's decisions for them. The numbers in the rows are near

@@ -30,12 +30,12 @@ func (c CSV) ReadFile(path string) (*Table, error) {
 	return table, nil
 }
 
-// Read reads a table. An error in the text names line, column and field. It is of kind ErrEmpty for
-// a text without examples or features. It is of kind ErrNotFinite for a missing value, and for a
-// text in place of a number. It is of kind ErrDomain for settings, names and kinds that cannot be
-// used. If a record has more or fewer fields than the header, or a misplaced quote, the error wraps
-// a *csv.ParseError of package encoding/csv. Read holds the whole text in memory, within MaxBytes.
-// The table then holds only the values.
+// Read reads a table. An error about the CSV names line, column and field. If the CSV has no
+// examples or no features, the error is of kind ErrEmpty. If a value is missing, or a field of a
+// numeric column is not a number, it is of kind ErrNotFinite. For settings, names and kinds that
+// cannot be used, it is of kind ErrDomain. If a record has more or fewer fields than the header, or
+// a misplaced quote, the error wraps a *csv.ParseError of package encoding/csv. Read holds the
+// whole text in memory, within MaxBytes. The table then holds only the values.
 func (c CSV) Read(r io.Reader) (*Table, error) {
 	text, err := c.header(r)
 	if err != nil {
@@ -80,13 +80,14 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 		}
 	}
 	if c.Group != "" {
-		t.Groups = groups(text, text.at[c.Group])
+		t.Groups = groupNumbers(text, text.at[c.Group])
 	}
 	return t, nil
 }
 
 // Header returns the names of the columns of a text in their order. It reads only the first lines.
-// Header returns the errors of Read about r, Comma, MaxBytes, Missing, Unknown and the header line.
+// Header returns the same errors as Read if they concern r, the header line, or the fields Comma,
+// MaxBytes, Missing and Unknown.
 func (c CSV) Header(r io.Reader) ([]string, error) {
 	text, err := c.header(r)
 	if err != nil {
@@ -115,9 +116,9 @@ func (c CSV) header(r io.Reader) (*csvText, error) {
 	return text, nil
 }
 
-// The function groups gives each different text of column i a number, in the order of first
-// appearance.
-func groups(text *csvText, i int) []int {
+// groupNumbers numbers the different texts of column i in the order of their first appearance. It
+// returns the number of each row.
+func groupNumbers(text *csvText, i int) []int {
 	numbers, of := map[string]int{}, make([]int, len(text.records))
 	for k, record := range text.records {
 		g, ok := numbers[record[i]]

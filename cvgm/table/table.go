@@ -13,15 +13,15 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A Table holds examples as CSV.Read read them: the values of the columns, and the target. A Table
-// must not be changed. It is safe for concurrent use.
+// A Table holds the examples that CSV.Read returns: the values of the columns, and the target. A
+// Table must not be changed. It is safe for concurrent use.
 type Table struct {
 	// Columns are in the order of the file. They do not include the target, the group, the weights
 	// and ignored columns.
 	Columns []Column
 	Target  string // the name of the target's column
-	// Y holds the target of each row: a number, ±1 for two classes, or the index in Classes for
-	// more classes. Y is nil if a table for predictions has no target.
+	// Y holds the target of each row: a number, ±1 for two classes or, for three or more classes,
+	// the index of the row's class in Classes. Y is nil if a table for predictions has no target.
 	Y []float64
 	// Classes holds the classes of the target. Two classes are in the order −1, +1. Three or more
 	// classes are sorted. Classes is nil if the target is a number.
@@ -75,8 +75,8 @@ func (t *Table) Rows(i []int) *Table {
 }
 
 // Binary returns t with the target +1 for the given class and −1 for all other classes. If t has
-// more than two classes, the class −1 has the name "not " followed by the given class. An unknown
-// class or a numeric target is an error of kind ErrDomain.
+// more than two classes, the class −1 has the name "not " followed by the given class. For an
+// unknown class or a numeric target, the error is of kind ErrDomain.
 func (t *Table) Binary(class string) (*Table, error) {
 	if err := t.check(); err != nil {
 		return nil, err
@@ -132,9 +132,10 @@ func (t *Table) Data() (learn.Data, *Encoder, error) {
 	return t.data()
 }
 
-// ClassData is Data for a [learn.ClassLearner] of three or more classes. Y holds the indices of the
-// classes. [cvgm.CV.FinalClasses] returns the models of the classes, and [NewJoint] joins them.
-// With fewer than three classes, the error is of kind ErrDomain.
+// ClassData does the work of the method Data for a [learn.ClassLearner] of three or more classes.
+// The labels are the indices of the classes. [cvgm.CV.FinalClasses] returns the models of the
+// classes, and [NewJoint] joins them. With fewer than three classes, the error is of kind
+// ErrDomain.
 func (t *Table) ClassData() (learn.Data, *Encoder, error) {
 	if err := t.check(); err != nil {
 		return learn.Data{}, nil, err

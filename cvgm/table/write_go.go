@@ -16,8 +16,8 @@ import (
 )
 
 // WriteGo writes the pipeline as one formatted Go file. The file is a separate package with the
-// name pkg, and imports only the standard library. It has the following functions. Their argument
-// row maps the names of the columns to the texts of a CSV.
+// name pkg, and imports only the standard library. It has the following functions. Their argument,
+// row, is a map from the names of the columns to the texts of a CSV.
 //
 //	func Predict(row map[string]string) (float64, error)     // if the target is a number
 //	func Decision(row map[string]string) (float64, error)    // for two classes: above 0 for Classes[1]; with Model.LogMean: the logarithm of Predict
@@ -34,14 +34,15 @@ import (
 // Probability and Interval, and an error for the same rows. They are safe for concurrent use.
 //
 // The file contains only the code that its columns and its model need. For a kernel machine, it
-// contains the support rows, which are all training rows for kernel.Ridge. For Interval, it
+// contains the support rows. For kernel.Ridge, these are all training rows. For Interval, it
 // contains the model of each fold.
 //
-// The file has no function main. If pkg is "main", another file of the same folder must have it.
+// The file has no function main. If pkg is "main", another file of the same folder must declare the
+// function main.
 //
 // The error is of kind ErrDomain if pkg is not a valid package name. It is also of kind ErrDomain
-// if the kernel or the predictor is of another package, because it then has no Go code. Other
-// errors come from Decision, Interval and w.
+// if the kernel or the predictor is of another package, because WriteGo has no Go code for it.
+// Other errors come from Decision, Interval and w.
 func (p *Pipeline) WriteGo(w io.Writer, pkg string) error {
 	m, kernel, err := p.portable()
 	if err != nil {
@@ -115,10 +116,10 @@ type goFile struct {
 // text adds the code of functions.
 func (f *goFile) text(code string) { f.api.WriteString(code) }
 
-// addFunctions adds the functions for one decision to the file, with the given name. The parameter
-// what describes the decision in the comments of these functions.
-func (f *goFile) addFunctions(name, what string) {
-	f.text(strings.NewReplacer("NAME", name, "WHAT", what).Replace(oneDecision))
+// addFunctions adds the functions for one decision to the file. The names of these functions begin
+// with the given name, and their comments contain the description.
+func (f *goFile) addFunctions(name, description string) {
+	f.text(strings.NewReplacer("NAME", name, "WHAT", description).Replace(oneDecision))
 }
 
 // addModel adds a model to the file. k is the code of its kernel, if it has one.

@@ -54,8 +54,8 @@ func quoteTexts(texts []string) string {
 	return strings.Join(all, ", ")
 }
 
-// indexOf returns the index of the first element of all that equals v in depth. If there is none, it
-// appends v.
+// indexOf returns the index of the first element of the list that reflect.DeepEqual finds equal to
+// v. If there is none, it appends v.
 func indexOf[T any](all *[]T, v T) int {
 	at := slices.IndexFunc(*all, func(w T) bool { return reflect.DeepEqual(v, w) })
 	if at < 0 {

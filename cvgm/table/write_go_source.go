@@ -14,8 +14,8 @@ import (
 	"cvgm/cvgm/internal/portable"
 )
 
-// usedNames holds the names that some code contains. Names after a point, such as the names of
-// fields and methods, are in selectors. All other names are in names.
+// usedNames holds the names that some code contains. The field selectors holds the names after a
+// point, such as names of fields and methods. The field names holds all other names.
 type usedNames struct{ names, selectors map[string]bool }
 
 // add adds the names in a node.
@@ -84,8 +84,8 @@ func declarationOf(d ast.Decl, imports map[string]string) *declaration {
 	return out
 }
 
-// portableCode returns the declarations of package portable from which written files take theirs.
-// It also returns the import paths of package portable, with the names of the packages as keys.
+// portableCode returns the declarations of package portable that WriteGo can copy into a file. It
+// also returns the import paths of package portable, with the names of the packages as keys.
 func portableCode() (all []*declaration, imports map[string]string, err error) {
 	imports = map[string]string{}
 	files, err := portable.Source.ReadDir(".")

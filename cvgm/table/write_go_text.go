@@ -3,9 +3,9 @@ package table
 // The functions of written files.
 
 const oneDecision = `
-// NAME returns WHAT for a row. The map row has the text of each column under the column's name, as
-// in a CSV. Other names are ignored. An error names the column that is missing, or the field that
-// has no value.
+// NAME returns WHAT for a row. The argument is a map from the name of each column to its text, as
+// in a CSV. All other names are ignored. An error names the column that is missing, or the field
+// that has no value.
 func NAME(row map[string]string) (float64, error) {
 	values, err := Values(models[0].Columns, row)
 	if err != nil {
@@ -14,8 +14,9 @@ func NAME(row map[string]string) (float64, error) {
 	return NAMEValues(values)
 }
 
-// NAMEValues is NAME for a list of values, one for each of Columns: a number for a column of
-// numbers, the index of a level for a column of levels, and NaN for a missing value.
+// NAMEValues does the work of NAME for a list with one value for each entry of Columns: a number
+// for a column of numbers, the index of a level for a column of levels, and NaN for a missing
+// value.
 func NAMEValues(values []float64) (float64, error) {
 	return models[0].Decision(values)
 }
@@ -67,9 +68,9 @@ func Probability(row map[string]string) (float64, error) {
 `
 
 const manyClasses = `
-// Decisions returns a number for each of Classes. It is largest for the predicted class of the row.
-// The map row has the text of each column under the column's name, as in a CSV. Other names are
-// ignored. An error names the column that is missing, or the field that has no value.
+// Decisions returns one number for each entry of Classes. The predicted class has the largest
+// number. The argument is a map from the name of each column to its text, as in a CSV. All other
+// names are ignored. An error names the column that is missing, or the field that has no value.
 func Decisions(row map[string]string) ([]float64, error) {
 	values, err := Values(models[0].Columns, row)
 	if err != nil {
@@ -78,8 +79,9 @@ func Decisions(row map[string]string) ([]float64, error) {
 	return DecisionsValues(values)
 }
 
-// DecisionsValues is Decisions for a list of values, one for each of Columns: a number for a column
-// of numbers, the index of a level for a column of levels, and NaN for a missing value.
+// DecisionsValues does the work of Decisions for a list with one value for each entry of Columns: a
+// number for a column of numbers, the index of a level for a column of levels, and NaN for a
+// missing value.
 func DecisionsValues(values []float64) ([]float64, error) {
 	decisions := make([]float64, len(models))
 	for k := range models {
@@ -134,7 +136,7 @@ func Probabilities(row map[string]string) ([]float64, error) {
 
 const intervals = `
 // Interval returns the ends of the prediction interval of a row. The level is between .5 and
-// HIGHEST; intervals with the level .8 contain eight labels of ten.
+// HIGHEST; intervals with the level .8 contain eight of ten labels.
 func Interval(row map[string]string, level float64) (low, high float64, err error) {
 	values, err := Values(models[0].Columns, row)
 	if err != nil {
