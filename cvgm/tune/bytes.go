@@ -32,12 +32,12 @@ func (w *tuning) seenBytes(rows int) int64 {
 	return memory.Add(bytesOf(rows, n), memory.Bytes(stored), bytesOf(momentColumns, m))
 }
 
-// tooLarge returns an error if a CV needs more memory than the configuration c allows. The
-// parameter size is the number of bytes that the CV needs, and splits is the number of its splits,
-// or 0 if the bytes are a dense copy of X.
-func tooLarge(c cvgm.Config, size int64, splits int) error {
+// tooLarge returns an error if a CV needs more memory than the configuration c allows. The CV needs
+// byteCount bytes and has the given number of splits. If splits is 0, the bytes are a dense copy of
+// X.
+func tooLarge(c cvgm.Config, byteCount int64, splits int) error {
 	bound := memory.Bound(c.MaxBytes)
-	if size <= bound {
+	if byteCount <= bound {
 		return nil
 	}
 	rows, n := c.Data.X.Dims()
@@ -49,7 +49,7 @@ func tooLarge(c cvgm.Config, size int64, splits int) error {
 		what, in = "a dense copy of ", ""
 	}
 	return args.Bad("Tuner", qpdiff.ErrTooLarge, "give fewer features or rows, fewer Folds, OuterFolds −1, or raise MaxBytes; linear.ElasticNet needs least for many features, and linear learners for many rows",
-		"%s, for %s%d rows × %d features%s%s", memory.Needs(size, bound), what, rows, n, in, sample.Widest(c.Prepare))
+		"%s, for %s%d rows × %d features%s%s", memory.Needs(byteCount, bound), what, rows, n, in, sample.Widest(c.Prepare))
 }
 
 // remaining returns the number of bytes that are left of maxBytes if inUse bytes are in use. The

@@ -124,9 +124,9 @@ func (w *tuning) chooseModel() error {
 	return nil
 }
 
-// distinguished formats two numbers with four digits, or with more if the texts would otherwise be
+// distinctTexts formats two numbers with four digits, or with more if the texts would otherwise be
 // equal.
-func distinguished(a, b float64) (string, string) {
+func distinctTexts(a, b float64) (string, string) {
 	const usual, all = 4, 17
 	for digits := usual; ; digits++ {
 		s, t := fmt.Sprintf("%.*g", digits, a), fmt.Sprintf("%.*g", digits, b)
@@ -136,8 +136,8 @@ func distinguished(a, b float64) (string, string) {
 	}
 }
 
-// choice returns the best choice. If the winner is the best choice, the returned text is a doubt
-// about it, or "". Otherwise the text is the reason for the choice.
+// choice returns the best choice and a text. If the winner is the best choice, the text is a doubt
+// about the winner, or "" if there is none. Otherwise the text is the reason for the choice.
 func (w *tuning) choice() (Choice, string) {
 	out := w.result
 	constant, _ := out.Risk.comparisonWith(constantName)
@@ -146,7 +146,7 @@ func (w *tuning) choice() (Choice, string) {
 	reason := ""
 	switch {
 	case above:
-		tuned, constant := distinguished(out.Loss, out.ConstantLoss)
+		tuned, constant := distinctTexts(out.Loss, out.ConstantLoss)
 		reason = fmt.Sprintf("The CV loss of the tuned model, %s, is above the loss of a constant prediction, %s", tuned, constant)
 	case constant.Worse():
 		reason = fmt.Sprintf("Tuning is %v", constant)

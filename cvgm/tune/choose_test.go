@@ -176,7 +176,7 @@ func TestDistinguishedNumbers(t *testing.T) {
 	}{
 		{2, 1, "2 1"}, {10.9504, 10.9501, "10.9504 10.9501"}, {1.23456789, 1.23456788, "1.23456789 1.23456788"}, {3, 3, "3 3"}, {12345, 1, "1.234e+04 1"}, {math.Inf(1), 5, "+Inf 5"},
 	} {
-		a, b := distinguished(c.a, c.b)
+		a, b := distinctTexts(c.a, c.b)
 		if got := a + " " + b; got != c.wants {
 			t.Errorf("%q, want %q", got, c.wants)
 		}

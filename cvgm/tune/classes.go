@@ -43,9 +43,9 @@ const jointWork = 2e7
 
 // TuneClasses tunes a model for a table whose target has three or more classes. If the learner is a
 // [learn.ClassLearner], one model predicts all classes. The learner must have as many classes as
-// the table, but a penalised.Multinomial with 0 classes takes the table's number. Any other learner
-// is tuned once for each class, against all other classes ([table.Table.Binary]). The seed of the
-// folds is the same for all classes.
+// the table. If Classes of a penalised.Multinomial is 0, it is set to the table's number of
+// classes. Any other learner is tuned once for each class, against all other classes
+// ([table.Table.Binary]). The seed of the folds is the same for all classes.
 //
 // If Learner is nil, the default depends on the size of the data. A joint model of C classes and n
 // features has p = (C − 1)(n + 1) weights. If p²·max(N, p) is at most 2·10⁷ for N rows, the learner

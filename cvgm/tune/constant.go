@@ -93,7 +93,8 @@ func (w *tuning) constantOf(labels []float64, weights sample.Weights) baseline {
 	slope := func(p float64) float64 { return slopeAt(w.c.Loss, p, labels, weights) }
 	low, high := slices.Min(labels), slices.Max(labels)
 	candidates := []float64{low, high}
-	// If all labels are equal, some losses have their minimum at a prediction beyond this label.
+	// If all labels are equal, some losses have their minimum at a prediction beyond the common
+	// label.
 	if size := max(math.Abs(low), math.Abs(high)); low == high {
 		low, high = low-size, high+size
 	}
@@ -146,7 +147,7 @@ func classOdds(labels []float64, weights sample.Weights, classes int) baseline {
 	return odds
 }
 
-// runningMean returns the mean of y. It updates the mean label by label, because the sum of y may
+// runningMean returns the mean of y. It updates the mean after each label, because the sum of y may
 // overflow.
 func runningMean(y []float64, weights sample.Weights) (mean float64) {
 	var total float64

@@ -24,23 +24,23 @@ const (
 type repeat struct {
 	folds       []cvgm.Split
 	predictions [contenders][]float64 // for each row; NaN if the row is in no outer fold, or if the fit failed
-	// For several classes, the field classes holds the probabilities that the tuned model predicts
-	// for each row. A row that is in no outer fold, or whose fit failed, has NaN. For other
-	// targets, the field is nil.
-	classes *mat.Dense
+	// If there are several classes, classProbabilities holds the probabilities that the tuned model
+	// predicts for each row. A row that is in no outer fold, or whose fit failed, has NaN. For
+	// other targets, classProbabilities is nil.
+	classProbabilities *mat.Dense
 }
 
-// foldPredictions holds the predictions for the validation rows of an outer fold. The field classes
-// is as in a [repeat], with a row for each example of the data.
+// foldPredictions holds the predictions for the validation rows of an outer fold. In
+// classProbabilities, each example of the data has a row, as in a [repeat].
 type foldPredictions struct {
-	predictions [contenders][]float64
-	classes     *mat.Dense
+	predictions        [contenders][]float64
+	classProbabilities *mat.Dense
 }
 
 func newRepeat(folds []cvgm.Split, rows, classes int) *repeat {
 	r := &repeat{folds: folds}
 	if classes > 0 {
-		r.classes = mat.NewDense(rows, classes, slices.Repeat([]float64{math.NaN()}, rows*classes))
+		r.classProbabilities = mat.NewDense(rows, classes, slices.Repeat([]float64{math.NaN()}, rows*classes))
 	}
 	for c := range r.predictions {
 		r.predictions[c] = slices.Repeat([]float64{math.NaN()}, rows)
@@ -55,9 +55,9 @@ func (r *repeat) add(fold cvgm.Split, made foldPredictions) {
 			r.predictions[c][fold.Val[at]] = p
 		}
 	}
-	if r.classes != nil {
+	if r.classProbabilities != nil {
 		for _, i := range fold.Val {
-			r.classes.SetRow(i, made.classes.RawRowView(i))
+			r.classProbabilities.SetRow(i, made.classProbabilities.RawRowView(i))
 		}
 	}
 }

@@ -11,17 +11,17 @@ import (
 )
 
 const (
-	// A descent ends if, to first order, multiplying all hyperparameters by factors of up to e
-	// lowers the CV loss by at most the share tuneTol.
+	// A descent ends if changes of the hyperparameters by factors of up to e would lower the CV
+	// loss, to first order, by at most the share tuneTol.
 	tuneTol = 1e-4
 	// A descent has at most descentEvals evaluations for each free kind of hyperparameters. A
-	// longer descent would probably follow a kink, and there the pattern search is faster.
+	// longer descent would probably follow a kink, and along a kink the pattern search is faster.
 	descentEvals = 25
 	// A descent of a large table also ends if slowEvals successive evaluations have not lowered its
-	// lowest CV loss by more than slowShare. In all widths, briefEvals evaluations are enough. This
-	// share is far below the standard error of a CV loss. Such a descent is at a kink, where
-	// gradients stay large, or in a flat valley. The search that follows finds the rest with fewer
-	// evaluations.
+	// lowest CV loss by more than the share slowShare, which is far below the standard error of a
+	// CV loss. A descent in all widths of a kernel ends after briefEvals of these evaluations, for
+	// a table of any size. The descent is then at a kink, where gradients stay large, or in a flat
+	// valley. The search that follows finds the rest with fewer evaluations.
 	slowEvals, briefEvals, slowShare = 5, 3, 1e-3
 	// firstPattern and lastPattern are the first and the last step of the pattern search, as shares
 	// of the range. For a large table the last step is lastLargePattern, because shorter steps
@@ -30,9 +30,8 @@ const (
 	// nearZero is a share of the range of a hyperparameter. Some hyperparameters may be 0. If such
 	// a hyperparameter is within this share of its lower bound, the search tries 0 for it.
 	nearZero = .25
-	// Any two starts of descents differ in at least one kind of hyperparameters, by at least the
-	// share apart of its range.
-	apart = .2
+	// Two starts of descents have at least the distance startsApart: see space.distance.
+	startsApart = .2
 )
 
 // run makes the search. If no point has a finite CV loss, run returns the reason. If ctx ends, run
@@ -66,8 +65,8 @@ func (s *tuneSearch) descents() error {
 	return s.tryZeros()
 }
 
-// starts returns the best points of the design. Any two of them have at least the distance
-// minDistance: see space.distance.
+// starts returns the best points of the design that are at least minDistance apart; see
+// space.distance.
 func (s *tuneSearch) starts(minDistance float64) (starts []Step) {
 	seen := slices.Clone(s.path)
 	slices.SortStableFunc(seen, func(a, b Step) int { return cmp.Compare(a.Loss, b.Loss) })
@@ -85,7 +84,7 @@ func (s *tuneSearch) starts(minDistance float64) (starts []Step) {
 
 // descendAll descends from each start. It then makes a pattern search from the best point.
 func (s *tuneSearch) descendAll() error {
-	for _, start := range s.starts(apart) {
+	for _, start := range s.starts(startsApart) {
 		s.descentNumber = start.Start
 		if err := s.descend(start.Hyper); err != nil {
 			return err
@@ -140,9 +139,9 @@ func (s *tuneSearch) raceFrom(starts []Step) error {
 	})
 }
 
-// edges looks for a lower CV loss at the upper bounds of the hyperparameters. It does so only if
-// the best point is at an upper bound of a kind of hyperparameters. For each other kind, it
-// evaluates one point. At this point, the other kind is near its upper bound, and all remaining
+// edges looks for a lower CV loss at the upper bounds of the hyperparameters. It does so only if a
+// kind of hyperparameters is at its upper bound at the best point. It then evaluates one point for
+// each different kind. At this point, the different kind is near its upper bound, and all other
 // hyperparameters have their defaults. If the point is the new best point, edges descends from it.
 //
 // For example, let one penalty at its bound remove all features, and let another penalty at its
@@ -297,8 +296,8 @@ func (s *tuneSearch) search(x []float64, bounds func(i int) (lower, upper float6
 }
 
 // nearZeroGroups lists the hyperparameters that may be 0 and are near their lower bounds, each in a
-// group of its own. With common factors, a group instead consists of all hyperparameters of a kind.
-// It is listed if all of them are near their lower bounds.
+// group of its own. If the hyperparameters of a kind have a common factor, they form one group,
+// which is listed if all of them are near their lower bounds.
 func (s *tuneSearch) nearZeroGroups() (groups [][]int) {
 	of := make([][]int, s.kinds)
 	far := make([]bool, s.kinds)
@@ -326,13 +325,13 @@ func (s *tuneSearch) nearZeroGroups() (groups [][]int) {
 
 // tryZeros sets hyperparameters to 0 if they may be 0 and are near their lower bounds. If the CV
 // loss rises, they keep their values. tryZeros first tries 0 for all of them at once. If this
-// raises the CV loss, tryZeros tries 0 for one after the other. Hyperparameters of a kind with a
-// common factor are tried together.
+// raises the CV loss, tryZeros tries 0 for one after the other. If the hyperparameters of a kind
+// have a common factor, they are tried together.
 //
-// If a hyperparameter became 0, tryZeros continues the search from the result. This search is in
-// the values of the hyperparameters, not in their logarithms. In this search, the lower bound of a
-// hyperparameter that may be 0 is 0. Widths stay above 0, because a later search is in the
-// logarithms of the widths.
+// If a hyperparameter became 0, tryZeros descends from the best point. The coordinates of this
+// descent are the values of the hyperparameters, not their logarithms. The lower bound of a
+// hyperparameter that may be 0 is 0. Widths stay above 0, because a later search uses their
+// logarithms.
 func (s *tuneSearch) tryZeros() error {
 	near := s.nearZeroGroups()
 	if len(near) == 0 {

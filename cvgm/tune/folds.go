@@ -55,8 +55,8 @@ func (w *tuning) mostFolds(rows []int) int {
 	return len(rows)
 }
 
-// draw draws folds of the rows. If the user sets the number of folds by a field, arg is the name of
-// this field, for errors. Otherwise arg is "".
+// draw draws folds of the rows. If the user has set a field to the number of folds, arg is the name
+// of this field, which errors mention. Otherwise arg is "".
 func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvgm.Split, error) {
 	var splits []cvgm.Split
 	var err error
@@ -93,8 +93,8 @@ func (w *tuning) draw(src cvgm.Source, rows []int, folds int, arg string) ([]cvg
 }
 
 // drawGroups tries to leave at least groupsOfAClass groups of each class in all training rows, with
-// at most groupDraws draws. A search on the training rows of an outer fold draws folds again. With
-// two groups of a class, one group then remains in its training rows.
+// at most groupDraws draws. A search on the training rows of an outer fold draws folds again. If a
+// class has only one group in these rows, one of the new splits trains without the class.
 const (
 	groupDraws     = 20
 	groupsOfAClass = 2
@@ -120,9 +120,8 @@ func (w *tuning) drawGroups(src cvgm.Source, rows []int, folds int) (bestDraw []
 	return bestDraw, nil
 }
 
-// leastGroups counts, for each split and class, the groups with a training row of the class, and
-// returns the smallest count. The indices in the splits refer to the slice rows. Rows of weight 0
-// do not count.
+// leastGroups counts the groups with a training row of a class. It returns the smallest count for
+// any split and class. The splits hold positions in the list rows. Rows of weight 0 do not count.
 func (w *tuning) leastGroups(splits []cvgm.Split, rows []int) int {
 	least := len(rows)
 	for _, s := range splits {
@@ -139,16 +138,16 @@ func (w *tuning) leastGroups(splits []cvgm.Split, rows []int) int {
 	return least
 }
 
-// drawOuterFolds returns the outer folds of one repeat. The parameter folds is the largest number
-// of outer folds. The parameter number is the number of the repeat, from 0.
+// drawOuterFolds returns the outer folds of one repeat, at most as many as the parameter folds.
+// Repeats are numbered from 0.
 //
-// Each repeat has its own seed, drawn by a PCG with the state Seed and 1. With this seed, the outer
-// folds are drawn like the folds of the search.
+// Each repeat has its own seed, drawn by rand.NewPCG(Seed, 1). With this seed, the outer folds are
+// drawn like the folds of the search.
 //
 // If the user's splits are in the order of time, the outer folds are the last of these splits. A
-// split is skipped if no earlier split remains for its search, or if a later outer fold has one of
-// its validation rows.
-func (w *tuning) drawOuterFolds(rows []int, folds, number int) ([]cvgm.Split, error) {
+// split is skipped if no earlier split remains for its search, or if one of its validation rows is
+// also in a later outer fold.
+func (w *tuning) drawOuterFolds(rows []int, folds, repeatNumber int) ([]cvgm.Split, error) {
 	if w.ordered() {
 		var last []cvgm.Split
 		taken := map[int]bool{}
@@ -171,7 +170,7 @@ func (w *tuning) drawOuterFolds(rows []int, folds, number int) ([]cvgm.Split, er
 		return last, nil
 	}
 	seed, seeds := w.Seed, rand.New(rand.NewPCG(w.Seed, 1))
-	for range number + 1 {
+	for range repeatNumber + 1 {
 		seed = seeds.Uint64()
 	}
 	arg := ""
@@ -181,8 +180,8 @@ func (w *tuning) drawOuterFolds(rows []int, folds, number int) ([]cvgm.Split, er
 	return w.draw(rand.New(rand.NewPCG(seed, 0)), rows, folds, arg)
 }
 
-// innerSplits returns the splits of a search on some of the rows. Unless the user gives splits, the
-// number of splits is at most the given number of folds.
+// innerSplits returns the splits of a search on some of the rows. If the user has set no splits,
+// there are at most as many as the parameter folds.
 func (w *tuning) innerSplits(rows []int, folds int) ([]cvgm.Split, error) {
 	if w.Tuner.Splits == nil {
 		if folds = min(folds, w.mostFolds(rows)); folds < 2 {

@@ -28,10 +28,10 @@ type Importance struct {
 	// Column is the name of a column of the file, or of a ColumnGroup. Without a table, the name is
 	// "column" and the index.
 	Column string
-	// Increase is the increase of the out-of-fold loss if the values of the column are exchanged
-	// between rows. Its unit is per cent of the loss of a constant prediction. It is the mean over
-	// the repeats, with a 95 % interval. The interval contains only the error from the finite
-	// number of repeats, not the error from the finite data.
+	// Increase is the increase of the out-of-fold loss if the values of the column are put in
+	// random order over the rows. Its unit is per cent of the loss of a constant prediction. It is
+	// the mean over the repeats, with a 95 % interval. The interval accounts for the finite number
+	// of repeats, but not for the finite data.
 	Increase assess.Estimate
 }
 
@@ -49,21 +49,22 @@ type ColumnGroup struct {
 const defaultRepeats = 10
 
 // Importance returns the permutation importance (Breiman 2001) of each column for the model at
-// Hyper, in descending order. For each of Splits, it fits the learner to the training rows. It then
-// exchanges the values of one column between the validation rows, and predicts these rows. So no
-// row is predicted by a model that was fitted to it. The parameter repeats is the number of random
-// orders of the values; 0 means 10 orders. All features of a column are exchanged together: the
-// levels of a category, the parts of a date, and missing values. Units do not affect the result.
+// Hyper, in descending order. It puts the values of one column in random order over all examples.
+// For each of Splits, it fits the learner to the unchanged training rows, and predicts the changed
+// validation rows. So no row is predicted by a model that was fitted to it. The parameter repeats
+// is the number of random orders; 0 means 10 orders. All features of a column are moved together:
+// the levels of a category, the parts of a date, and missing values. Units do not affect the
+// result.
 //
 // The importance of a column may be below 0 by chance. If two columns have the same information,
-// each of them has a lower importance than it would have alone. A group of both columns has their
-// common importance. If the call gives groups, Importance returns the importance of each group
-// instead of each column. All columns of a group take their values from the same row, so that
-// relations within the group remain. A column may be in several groups, or in none.
+// each of them has a lower importance than it would have alone. A group of both columns has the
+// importance of this information. If the call gives groups, Importance returns the importance of
+// each group instead of each column. All columns of a group take their values from the same row, so
+// that relations within the group remain. A column may be in several groups, or in none.
 //
 // The random orders depend on the parameter seed, and are the same for all columns and groups. The
-// cost is one fit for each split. In addition, all rows are predicted once for each column or group
-// and each repeat.
+// cost is one fit for each split. In addition, each repeat predicts all rows once for each column
+// or group.
 //
 // If there is no model, the error is of kind ErrEmpty. It is of kind ErrDomain if repeats is 1 or
 // below 0, if the model is a constant prediction, if X is sparse, or if a group has an unknown
@@ -171,8 +172,8 @@ func groupColumns(groups []ColumnGroup, names []string, columns [][]int) (of []s
 	return of, together, nil
 }
 
-// exchange exchanges values between the validation rows of one split. For each group of columns and
-// each random order, it computes the increase of the loss and adds it to the slice increase.
+// exchange predicts the validation rows of one split with exchanged values, for each group of
+// columns and each random order. It adds the increase of the loss to increase[group][order].
 func (t *Tuned) exchange(ctx context.Context, cv *cvgm.CV, s cvgm.Split, columns, orders [][]int, increase [][]float64) error {
 	if n := len(sample.Positive(s.Train, t.Config.Data.Weights)); n < 2 {
 		return args.Bad("Tuned.Splits", qpdiff.ErrShape, "use larger training sets", "train on %d example", n)
@@ -214,7 +215,8 @@ func (t *Tuned) exchange(ctx context.Context, cv *cvgm.CV, s cvgm.Split, columns
 	return nil
 }
 
-// riskOf fits the learner to the rows, and returns the risk of the model as a function of the data.
+// riskOf fits the learner to the rows. It returns a function that computes the risk of the fitted
+// model on data.
 func (t *Tuned) riskOf(ctx context.Context, cv *cvgm.CV, rows []int) (func(learn.Data) (float64, error), error) {
 	if t.ClassModels != nil {
 		models, err := cv.FinalClasses(ctx, rows, t.Hyper)

@@ -8,9 +8,9 @@ import (
 	"cvgm/cvgm/interval"
 )
 
-// foldModel fits the model of an outer fold with cv. It also fits the spread of the model's errors.
-// These are the out-of-fold errors of searchCV, the CV of the search on the training rows of this
-// fold.
+// foldModel uses cv to fit the model of an outer fold. It also fits the spread of the model's
+// prediction errors to the out-of-fold errors of searchCV, the CV of the search on the training
+// rows of this fold.
 func (w *tuning) foldModel(cv, searchCV *cvgm.CV, outerSplit cvgm.Split, hyper []float64) (m foldModel) {
 	if m.model, m.err = cv.FinalContext(w.ctx, outerSplit.Train, hyper); m.err != nil {
 		return m
@@ -52,8 +52,9 @@ func (w *tuning) setIntervals() {
 	}
 }
 
-// intervals makes the prediction intervals from models of the outer folds of the first repeat. The
-// kind of these models is the kind of Model: tuned, at the defaults, or constant.
+// intervals makes the prediction intervals from models of the outer folds of the first repeat. Like
+// Tuned.Model, these models are tuned, have the default hyperparameters, or are constant
+// predictions.
 func (w *tuning) intervals() (*interval.CVPlus, error) {
 	chosen := map[Choice]contender{ChoseWinner: ofTuning, ChoseDefault: ofDefault, ChoseConstant: ofConstant}[w.result.Choice]
 	unit := func(i int) int { // the unit is the row's group, or the row if there are no groups

@@ -11,7 +11,7 @@ import (
 func (w *tuning) measureClasses(r *Risk, done []*repeat) {
 	var samples []assess.ClassSample
 	for _, one := range done {
-		s := assess.ClassSample{Y: w.c.Data.Y, Decisions: one.classes}
+		s := assess.ClassSample{Y: w.c.Data.Y, Decisions: one.classProbabilities}
 		if !w.Balanced {
 			s.Weights = w.c.Data.Weights
 		}
@@ -19,7 +19,7 @@ func (w *tuning) measureClasses(r *Risk, done []*repeat) {
 		r.Outer, r.OutOfFold = append(r.Outer, one.folds), append(r.OutOfFold, one.predictions[ofTuning])
 		var rows [][]float64
 		for i := range w.c.Data.Y {
-			rows = append(rows, one.classes.RawRowView(i))
+			rows = append(rows, one.classProbabilities.RawRowView(i))
 		}
 		r.OutOfFoldClasses = append(r.OutOfFoldClasses, rows)
 	}

@@ -66,7 +66,7 @@ func proportional(a, b cvgm.Loss, labels []float64) bool {
 // LossName names the validation loss in words.
 func (t *Tuned) LossName() string { return lossName(t.Config.Loss) }
 
-// lossName names a loss in words. The name of a loss of another module is its Go type.
+// lossName names a loss in words. It names a loss that it does not recognise by its Go type.
 func lossName(l cvgm.Loss) string {
 	switch l.(type) {
 	case cvgm.SquaredError:

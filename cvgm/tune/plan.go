@@ -57,7 +57,7 @@ func (w *tuning) hyperparameters(m learn.Moments) (plan []learn.Hyperparameter, 
 	return plan, kinds, nil
 }
 
-// givenHyperparameters does the work of the method hyperparameters if Tuner.Hyper is set. The
+// givenHyperparameters returns the results of tuning.hyperparameters if Tuner.Hyper is set. The
 // parameter wantedCount is the required length of Hyper.
 func (w *tuning) givenHyperparameters(wantedCount int) (plan []learn.Hyperparameter, kinds []int, err error) {
 	if len(w.Hyper) != wantedCount {
@@ -98,15 +98,15 @@ func (w *tuning) moments(rows []int) (m learn.Moments, noneVaries bool, err erro
 // labelSpread returns a robust standard deviation of the labels. It is computed from the median
 // distance between the labels and their median. If this distance is 0 because most labels are
 // equal, labelSpread uses only the distances above 0. If all labels are equal, labelSpread returns
-// their absolute value, or 1 for labels of 0.
+// their absolute value, or 1 if they are 0.
 func labelSpread(y []float64, weights sample.Weights) float64 {
 	middle := median(y, weights)
 	distances := make([]float64, len(y))
 	for i, v := range y {
 		distances[i] = math.Abs(v - middle)
 	}
-	// normal is the standard deviation of a normal distribution, divided by the median distance
-	// from its median.
+	// normal is the standard deviation of a normal distribution, divided by the median of the
+	// distance between a draw and the distribution's median.
 	const normal = 1.4826
 	spread := normal * median(distances, weights)
 	if !(spread > 0) { // most labels are equal: the others have a spread, too

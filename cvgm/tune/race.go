@@ -19,8 +19,7 @@ const (
 	// firstRace is the first step of a race, and lastRace is the last step. Both are shares of the
 	// range.
 	firstRace, lastRace = .04, .0025
-	// Any two starts of a race differ in at least one kind of hyperparameters, by at least the
-	// share raceApart of its range.
+	// Two starts of a race have at least the distance raceApart: see space.distance.
 	raceApart = .06
 	// Points at a distance below samePoint differ only by rounding: see space.distance.
 	samePoint = 1e-9

@@ -7,11 +7,12 @@ import (
 
 const (
 	mostRepeats = 10
-	// By default, there are as many repeats as riskFits fits allow, but at least one. With R
-	// repeats, the part of the variance that comes from the choice of folds is divided by R.
+	// By default, the nested estimate has 1 to mostRepeats repeats, as many as are possible with
+	// riskFits fits. With R repeats, the part of the variance that comes from the choice of folds
+	// is divided by R.
 	riskFits = 7_000
-	// A fit of a table with at most fitEntries entries counts as one fit. A fit of a larger table
-	// counts as more fits: its number of entries divided by fitEntries.
+	// A fit of a table with at most fitEntries entries counts as one fit. If a table has more
+	// entries, each fit counts as entries/fitEntries fits.
 	fitEntries = 20_000
 )
 

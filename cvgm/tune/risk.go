@@ -20,8 +20,8 @@ import (
 // outerFolds returns the number of outer folds. Without a nested estimate it returns −1.
 func (w *tuning) outerFolds() int { return cmp.Or(w.OuterFolds, defaultOuterFolds) }
 
-// leastOuter is the smallest number of examples for a nested estimate. With 5 outer folds of 10
-// examples, each search still has 8 examples.
+// leastOuter is the smallest number of examples for a nested estimate. With 10 examples and 5 outer
+// folds, each search still has 8 examples.
 const leastOuter = 10
 
 // estimateRisk makes the nested estimate of the risk. It returns an error only if ctx ends.
@@ -185,9 +185,9 @@ func (w *tuning) lossesOf(c contender, rows []int, done []*repeat) (losses [][]f
 }
 
 // outerFold searches on the training rows of an outer split, and returns the predictions of the
-// contenders for the validation rows. If the model at the defaults or the rival fails, the
-// predictions of this contender are nil. In the first repeat, outerFold also makes the models for
-// prediction intervals.
+// contenders for the validation rows. If a fit of the rival or of the model with the defaults
+// fails, the predictions of this contender are nil. In the first repeat, outerFold also makes the
+// models for prediction intervals.
 func (w *tuning) outerFold(outerSplit cvgm.Split, number int) (madePredictions foldPredictions, err error) {
 	splits, err := w.innerSplits(outerSplit.Train, len(w.result.Splits))
 	if err != nil {
@@ -225,8 +225,8 @@ func (w *tuning) outerFold(outerSplit cvgm.Split, number int) (madePredictions f
 		}
 		madePredictions.predictions[k] = sample.Pick(predictions, outerSplit.Val)
 		if w.isJoint() && k == ofTuning {
-			madePredictions.classes = mat.NewDense(len(c.Data.Y), w.outputs, nil)
-			if err := cv.OutOfFoldClasses(madePredictions.classes); err != nil {
+			madePredictions.classProbabilities = mat.NewDense(len(c.Data.Y), w.outputs, nil)
+			if err := cv.OutOfFoldClasses(madePredictions.classProbabilities); err != nil {
 				return err
 			}
 		}

@@ -20,10 +20,10 @@ import (
 const rivalLooks = 9
 
 // newRival returns the simple model with which tuning is compared, or nil if there is none. Usually
-// this rival is a ridge, or a logistic ridge for the logistic loss. In two cases, the rival is
-// simpler: it predicts one mean for each level of one categorical column. In the first case, the
-// learner is such a ridge itself. In the second case, the table is so large that a ridge would take
-// longer than the learner.
+// this rival is a ridge, or a logistic ridge for the logistic loss. In three cases, the rival
+// instead predicts one mean for each level of one categorical column: the learner itself is this
+// ridge, the learner is a joint model of several classes, or the table is so large that a ridge
+// would take longer than the learner.
 func (w *tuning) newRival() (*rival, error) {
 	_, odds := w.c.Loss.(cvgm.LogisticLoss)
 	// A ridge makes one prediction for a row, and a joint model of several classes makes one for
@@ -75,10 +75,9 @@ func (w *tuning) categorical() (columns []int) {
 	return columns
 }
 
-// rivalOn returns the rival's predictions for the validation rows of an outer fold. The rival is a
-// ridge with a penalty or uses the means of a column. rivalOn chooses the penalty or the column
-// with the lowest CV loss on the given splits of the training rows. If the rival fails, the
-// predictions are nil.
+// rivalOn returns the rival's predictions for the validation rows of an outer fold. It chooses the
+// rival's penalty or, for the means of a column, the column with the lowest CV loss on the given
+// splits of the training rows. If the rival fails, the predictions are nil.
 func (w *tuning) rivalOn(outerSplit cvgm.Split, splits []cvgm.Split) ([]float64, error) {
 	own := w.rival.ridge
 	if own == nil {
@@ -145,9 +144,9 @@ func (w *tuning) groupMeans(outerSplit cvgm.Split, splits []cvgm.Split) ([]float
 }
 
 // meansOf predicts a constant for each level of column j. Let overall be the best constant for all
-// training rows. The constant of a level has the lowest loss on the training rows of this level,
-// plus one added example with the label overall. So a level without training rows gets the constant
-// overall.
+// training rows. The constant of a level has the lowest total loss on the training rows of this
+// level and one added example. The label of the added example is overall; for classes, its weight
+// is instead divided between all classes. A level without training rows gets the constant overall.
 func (w *tuning) meansOf(j int, s cvgm.Split) []float64 {
 	level := func(i int) float64 { return w.c.Data.X.At(i, j) }
 	rows := sample.Positive(slices.Clone(s.Train), w.c.Data.Weights)

@@ -74,8 +74,8 @@ func (w *tuning) run() (*Tuned, error) {
 	return w.result, nil
 }
 
-// stoppedResults returns the results of a search that ctx ended, without another fit. If another
-// error ended the search, stoppedResults returns only this error.
+// stoppedResults makes no further fit. It returns the results of a search that ctx ended, together
+// with the error err. If another error ended the search, stoppedResults returns only this error.
 func (w *tuning) stoppedResults(s *tuneSearch, err error) (*Tuned, error) {
 	if s == nil || w.ctx.Err() == nil || !args.Finite(s.bestStep.Loss) {
 		return nil, err
@@ -143,9 +143,8 @@ func (w *tuning) record(s *tuneSearch) {
 	out.Winner = Candidate{Hyper: out.Hyper, Loss: out.Loss, StandardError: math.NaN(), TrainLoss: math.NaN(), Residual: math.NaN()}
 }
 
-// finish fits the model and sets all results except the nested estimate. The learner may fail at
-// the best point, either on all data or without a warm start. Then the next best point takes its
-// place.
+// finish fits the model and sets all results except the nested estimate. The fit to all data, or a
+// fit without a warm start, may fail at the best point. Then the next best point replaces it.
 func (w *tuning) finish(s *tuneSearch) error {
 	var err error
 	if w.result.ConstantLoss, err = w.constantLoss(s.splits); err != nil {
@@ -245,8 +244,8 @@ func (w *tuning) warnOfBounds(s *tuneSearch) {
 }
 
 // warnOfWeights warns if the results depend mainly on the weight of one example. The warning
-// contains the effective number of examples, (Σw)²/Σw²: the mean of so many equally weighted
-// examples has the same variance (Kish 1965).
+// contains the effective number of examples, (Σw)²/Σw²: the mean of this number of equally weighted
+// examples has the same variance as the weighted mean (Kish 1965).
 func (w *tuning) warnOfWeights() {
 	rows := w.rows()
 	shares := sample.Relative(w.c.Data.Weights, rows)

@@ -31,9 +31,9 @@ const (
 	// Two values of a hyperparameter are equal up to rounding if their relative difference is at
 	// most sameHyper.
 	sameHyper = 1e-14
-	// These numbers of evaluations are added to the usual limit, and to the usual expected number:
-	// the first pair for a search with several widths, the second pair for a search with several
-	// hyperparameters of another kind.
+	// A search with several widths may make widthEvals more evaluations than usual, and
+	// expectedWidths more are expected. For several hyperparameters of another kind, these numbers
+	// are separateEvals and expectedSeparate.
 	widthEvals, expectedWidths      = 600, 300
 	separateEvals, expectedSeparate = 400, 150
 )
@@ -61,8 +61,8 @@ type tuneSearch struct {
 	brief           bool      // descents end early: see briefEvals
 	fitCount        int       // the number of fits in all evaluations, including the parts of the search
 	timeIgnored     bool      // MaxTime does not end the next evaluation
-	// A search may be a part of another search. The field earlierEvaluations is then the number of
-	// evaluations that the other search and its other parts have made so far.
+	// If this search is a part of another search, earlierEvaluations is the number of evaluations
+	// that the whole search has made so far outside this part.
 	earlierEvaluations int
 }
 
@@ -85,8 +85,8 @@ func (w *tuning) load(c cvgm.Config) (*cvgm.CV, error) {
 }
 
 // cause returns the reason for a failed fit: the error err, or the reason for which a context of
-// the call ended. The result ends is true if the whole search must end. An error for too much
-// memory also ends it: if the search continued at another point, its result would depend on the
+// the call ended. The second result reports whether the whole search must end. An error for too
+// much memory ends the search: if it continued at another point, its result would depend on the
 // memory.
 func (w *tuning) cause(err error) (_ error, ends bool) {
 	switch {
@@ -200,7 +200,7 @@ func (s *tuneSearch) lookUp(grad, hyper []float64) (loss float64, ok bool) {
 var errEvals = errors.New("cvgm: Tuner.MaxEvals is spent: raise it")
 
 // eval returns the CV loss and writes its gradient to grad. If a fit fails, the loss is +Inf and
-// the error is nil. An error ends the search.
+// the error is nil, because an error ends the search.
 func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	if s.w.ctx.Err() != nil {
 		return 0, context.Cause(s.w.ctx)
@@ -236,7 +236,7 @@ func (s *tuneSearch) eval(grad, hyper []float64) (float64, error) {
 	if loss < s.bestStep.Loss {
 		s.bestStep = step
 	}
-	s.w.evaluated(loss, s.bestStep.Loss)
+	s.w.recordEvaluation(loss, s.bestStep.Loss)
 	return loss, nil
 }
 
@@ -256,10 +256,10 @@ func (s *tuneSearch) mostEvals() int {
 }
 
 // fitBest calls the function fit for the best point, s.bestStep. If fit fails, fitBest replaces
-// s.bestStep by the next best point and calls fit again. The result settled reports whether fit
-// succeeded for some point. The result failure is the first failure, or ctx's error if ctx ends. If
-// a fit needs too much memory, fitBest stops, because the choice of another point would depend on
-// the memory.
+// s.bestStep by the next best point and calls fit again. The first result reports whether fit
+// succeeded for some point. The second result is the first failure, or ctx's error if ctx ends. If
+// a fit needs too much memory, fitBest stops and returns this failure, because the choice of
+// another point would depend on the memory.
 func (s *tuneSearch) fitBest(fit func() error) (settled bool, failure error) {
 	if failure = fit(); failure == nil {
 		return true, nil

@@ -14,22 +14,25 @@ const (
 	// hyperparameter of a kind changes by itself. judgedDescent is this number for the descents on
 	// the judging folds.
 	separateDescent, judgedDescent = 60, 30
-	// judgeFolds is the number of folds that judge separate hyperparameters. With fewer folds, a
-	// search would have too few rows. On data sets whose groups truly differ, three folds choose
-	// separate penalties less often.
+	// judgeFolds is the number of judging folds, on which separate hyperparameters are compared
+	// with a common factor. With fewer folds, a search would have too few rows. On data sets whose
+	// groups truly differ, three folds choose separate penalties less often.
 	judgeFolds = 4
 	// The judging folds are the outer folds of a repeat with the number judgeNumber. By default,
-	// the repeats of the nested estimate have smaller numbers, and so other folds.
+	// the nested estimate numbers its repeats below judgeNumber, so their folds differ from the
+	// judging folds.
 	judgeNumber = mostRepeats
 	// If there are at least this many examples for each hyperparameter, separate hyperparameters
-	// are not judged, because they cannot do much harm. Even with 37 examples for each, they raised
-	// the test loss by only .8 %, on data for which a common factor is right.
+	// are not judged, because they cannot do much harm. On data for which a common factor is right,
+	// and with 37 examples for each hyperparameter, separate hyperparameters raised the test loss
+	// by only .8 %.
 	plenty = 100
 )
 
-// find runs the search with common factors. It then runs a second search if the learner has several
-// hyperparameters of a kind. If these are widths, find searches for a width of each feature.
-// Otherwise it searches for separate values of the hyperparameters.
+// find first runs a search in which the hyperparameters of each kind have a common factor. If the
+// learner has several hyperparameters of a kind, a second search follows. If these are widths, find
+// searches for a width of each feature. Otherwise it searches for separate values of the
+// hyperparameters.
 func (s *tuneSearch) find() error {
 	if s.freeWidths() < 2 {
 		if err := s.run(); err != nil || s.largestKind() < 2 || s.outOf != "" || !args.Finite(s.bestStep.Loss) {
@@ -80,9 +83,9 @@ func (s *tuneSearch) searchSeparately() error {
 }
 
 // judgeSeparate reports whether separate hyperparameters have a lower loss than a common factor, on
-// folds that both searches leave out. The searches of each fold begin at the point one. The result
-// is false if folds cannot be drawn or fitted.
-func (s *tuneSearch) judgeSeparate(one []float64) (bool, error) {
+// folds that both searches leave out. The searches of each fold begin near xCommon, the best point
+// with common factors. The result is false if folds cannot be drawn or fitted.
+func (s *tuneSearch) judgeSeparate(xCommon []float64) (bool, error) {
 	outer, err := s.w.drawOuterFolds(s.rows, min(judgeFolds, s.w.mostFolds(s.rows)), judgeNumber)
 	if err != nil {
 		return false, nil
@@ -109,7 +112,7 @@ func (s *tuneSearch) judgeSeparate(one []float64) (bool, error) {
 			weight += s.w.weight(i)
 		}
 		for _, loss := range []*float64{&common, &separate} {
-			if err := s.runPart(part, func() error { return part.judgingDescent(one) }); err != nil {
+			if err := s.runPart(part, func() error { return part.judgingDescent(xCommon) }); err != nil {
 				return false, err
 			}
 			if !args.Finite(part.bestStep.Loss) {

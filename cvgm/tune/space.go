@@ -111,7 +111,7 @@ func (s space) at(i int, share float64) float64 {
 }
 
 // logShare returns the position of the value v in the logarithmic range of hyperparameter i,
-// between 0 and 1. It is the inverse of at.
+// between 0 and 1. The method at is its inverse.
 func (s space) logShare(i int, v float64) float64 {
 	h := s.hyper[i]
 	if !s.isFree[i] || h.Lower == h.Upper {
@@ -176,9 +176,9 @@ type coordinate struct {
 	start float64
 }
 
-// coordinates returns the coordinates of a search from x, without widths that are 0. If tied is
-// true, the hyperparameters of each kind form one coordinate and keep their ratios. If they are 0,
-// their ratios are the ratios of their lower bounds.
+// coordinates returns the coordinates of a search that begins at x. Widths of 0 have no coordinate.
+// If tied is true, the hyperparameters of each kind form one coordinate and keep their ratios.
+// Hyperparameters of 0 get the ratios of their lower bounds.
 func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
 	ofKind := map[int]int{} // the coordinate of a kind
 	for i, free := range s.isFree {
@@ -200,9 +200,9 @@ func (s space) coordinates(x []float64, tied bool) (all []coordinate) {
 	return all
 }
 
-// The method bounds returns the lower bound low and the upper bound high of the coordinate. At
-// high, the first of its hyperparameters reaches its upper bound. At low, the last of its
-// hyperparameters reaches its lower bound.
+// The method bounds returns the lower bound low and the upper bound high of the coordinate. At the
+// value high, a hyperparameter of the coordinate is at its upper bound, and none is above. At the
+// value low, all of them are at their lower bounds.
 func (c coordinate) bounds(boundsOf func(i int) (lower, upper float64)) (low, high float64) {
 	low, high = math.Inf(1), math.Inf(1)
 	for k, i := range c.index {
@@ -222,7 +222,7 @@ func (c coordinate) set(hyper []float64, v float64, atUpper bool, bounds func(i 
 	}
 }
 
-// slope returns the derivative in the coordinate, times 2^exponent.
+// slope returns the derivative with respect to the coordinate, times 2^exponent.
 func (c coordinate) slope(grad []float64, exponent int) (sum float64) {
 	for k, i := range c.index {
 		sum += math.Ldexp(grad[i], exponent) * c.units[k]
@@ -230,8 +230,8 @@ func (c coordinate) slope(grad []float64, exponent int) (sum float64) {
 	return sum
 }
 
-// distance returns the largest distance between two points in one hyperparameter, as a share of its
-// logarithmic range.
+// distance returns the largest difference between two points in any one hyperparameter. The unit of
+// a difference is the logarithmic range of the hyperparameter.
 func (s space) distance(a, b []float64) float64 {
 	var d float64
 	for i := range a {

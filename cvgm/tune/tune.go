@@ -31,9 +31,9 @@ func (t Tuner) Tune(ctx context.Context, d learn.Data) (*Tuned, error) {
 
 // TuneTable does the work of Tune for a table. It fits the encoder of the table in each split. It
 // uses the groups of the table unless Groups is set. The result has a Pipeline. Under the
-// conditions in [cvgm.StoredPreparer], the learner reads stored entries, and a table with many
-// levels takes only the memory of its columns. Otherwise, each level takes the memory of a column.
-// A target of more than two classes is an error: see [Tuner.TuneClasses].
+// conditions in [cvgm.StoredPreparer], the learner reads stored entries, and the table needs memory
+// only for its columns. Otherwise, each level needs as much memory as a column. If the target has
+// more than two classes, TuneTable returns an error; see [Tuner.TuneClasses].
 func (t Tuner) TuneTable(ctx context.Context, table *table.Table) (*Tuned, error) {
 	d, encoder, err := table.Data()
 	if err != nil {
@@ -45,8 +45,8 @@ func (t Tuner) TuneTable(ctx context.Context, table *table.Table) (*Tuned, error
 	return t.tune(ctx, cvgm.Config{Data: d, Prepare: encoder}, table)
 }
 
-// tune does the work of Tune. The configuration c holds the data and their preparation. If the
-// parameter table is not nil, c was made from this table.
+// tune does the work of Tune. The configuration c holds the data and their preparation. If table is
+// not nil, c was made from it.
 func (t Tuner) tune(ctx context.Context, c cvgm.Config, table *table.Table) (*Tuned, error) {
 	w, err := t.begin(ctx, c, table)
 	if err != nil {

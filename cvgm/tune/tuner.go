@@ -26,37 +26,40 @@ import (
 //
 // A kernel with a width for each feature ([kernel.ARD]) is tuned in two stages: first with one
 // common width, and then with a width for each feature. The second stage uses splits that fit half
-// or two thirds of the rows, because splits that fit more rows over-fit many widths. On these splits
-// Tune also adds and removes single features, if there are at most 160. Tune keeps the common width
-// unless separate widths lower the loss by more than the price of their number; see [Tuned.Widths].
+// or two thirds of the rows, because splits that fit more rows over-fit many widths. On these
+// splits Tune also adds and removes single features, if there are at most 160. Tune keeps the
+// common width unless separate widths lower the loss by more than a price, which grows with their
+// number; see [Tuned.Widths].
 //
-// Several hyperparameters of one Kind ([learn.Hyperparameter]), such as the penalties of many groups
-// of features, first have one common factor. Then Tune descends in each of them. With fewer than 100
-// examples for each hyperparameter, it keeps the common factor and warns, unless separate
-// hyperparameters have a lower loss in four folds that their search leaves out.
+// Several hyperparameters of one Kind ([learn.Hyperparameter]), such as the penalties of many
+// groups of features, first have one common factor. Then Tune descends in each of them. With fewer
+// than 100 examples for each hyperparameter, Tune compares separate hyperparameters with the common
+// factor on four folds that both searches leave out. If separate hyperparameters do not have the
+// lower loss there, Tune keeps the common factor and warns.
 //
 // Fields may be set in any combination. Tune does not change the Tuner, and several goroutines may
 // use one Tuner at the same time.
 type Tuner struct {
 	// Learner is a [learn.Tunable], as all learners of this module are. Tune makes new learners
-	// with the same settings. Nil: the learner depends on the labels, as described above; see also
-	// [Tuner.TuneClasses]. If Learner is a [learn.ClassLearner], such as a penalised.Multinomial,
-	// the labels are the numbers of the classes, and the result has ClassModels.
+	// with the same settings. If Learner is nil, the learner depends on the labels, as described
+	// above; see also [Tuner.TuneClasses]. If Learner is a [learn.ClassLearner], such as a
+	// penalised.Multinomial, the labels are the numbers of the classes, and the result has
+	// ClassModels.
 	Learner learn.Learner
-	// Loss is the validation loss. Nil: the loss of the learner's Convention. If the Convention has
-	// no loss, Loss is required.
+	// Loss is the validation loss. If Loss is nil, it is the loss of the learner's Convention. If
+	// the Convention has no loss, Loss is required.
 	Loss cvgm.Loss
-	// Hyper describes the learner's hyperparameters in their order. Nil: the learner's own
-	// description for the data. If the learner has no description, for example with your own
-	// kernel, Hyper is required.
+	// Hyper describes the learner's hyperparameters in their order. If Hyper is nil, Tune takes the
+	// learner's own description for the data. If the learner has no description, for example with
+	// your own kernel, Hyper is required.
 	Hyper []learn.Hyperparameter
 	// Fixed holds hyperparameters constant, by name. An elastic net with "λ1": 0 is a ridge
 	// regression, and an elastic net with "λ2": 0 is a lasso. The name "lambda1" is read as "λ1",
 	// and so on.
 	Fixed map[string]float64
 
-	// Splits are the splits of the CV loss. Nil: Tune draws folds. Their number is Folds. The first
-	// applicable function draws them:
+	// Splits are the splits of the CV loss. If Splits is nil, Tune draws folds, as many as the
+	// field Folds requires. The first applicable function draws them:
 	//   - [cvgm.GroupedKFold] with Groups,
 	//   - [cvgm.StratifiedKFold] if all labels are ±1 or numbers of classes,
 	//   - [cvgm.KFold].
@@ -65,10 +68,10 @@ type Tuner struct {
 	// in [cvgm.TimeSplits]. The nested estimate then keeps this order: the last splits are its
 	// outer folds, and the search for an outer fold uses the earlier splits.
 	Splits []cvgm.Split
-	// Folds is the number of folds. Zero: 10 if the table has at most 1000 examples and at most
-	// 200,000 numbers, and otherwise 5. Tune reduces the number of folds to the number of examples
-	// or groups. With two classes, Tune reduces it to the number of examples of the smaller class.
-	// With three or more classes, each class needs two rows.
+	// Folds is the number of folds. If Folds is zero, there are 10 folds for a table of at most
+	// 1000 examples and at most 200,000 numbers, and otherwise 5. Tune reduces the number of folds
+	// to the number of examples or groups. With two classes, Tune reduces it to the number of
+	// examples of the smaller class. With three or more classes, each class needs two rows.
 	Folds int
 	// Groups has a number for each example. Examples with the same number stay together in all
 	// folds, also in the nested estimate. If Splits is set, Tune checks that the splits keep groups
@@ -78,43 +81,47 @@ type Tuner struct {
 	// the model; see [cvgm.BalancedWeights]. The classes are the labels ±1, or the classes of a
 	// [learn.ClassLearner]. With Balanced, the data must not have weights.
 	Balanced bool
-	// Raw leaves the features unchanged. False: each feature is standardised to mean 0 and standard
-	// deviation 1 on the training rows of each split, unless the learner's Convention is Raw.
+	// If Raw is true, the features are not changed. If Raw is false, each feature is standardised
+	// to mean 0 and standard deviation 1 on the training rows of each split, unless the learner's
+	// Convention is Raw.
 	Raw bool
 
-	// Seed seeds the random numbers of the folds. They come from the PCG of math/rand/v2 with the
-	// state Seed and 0. Nothing else is random.
+	// Seed seeds the folds, and the bootstrap samples for Risk.Selected. The folds of the search
+	// come from rand.NewPCG(Seed, 0) of math/rand/v2. Nothing else is random.
 	Seed uint64
 	// Starts is the number of searches. They begin at the points of lowest loss among the first
 	// evaluations. The kind of the searches depends on the loss:
-	//   - For a smooth loss they are descents. Zero: 3.
-	//   - For a loss with kinks ([cvgm.KinkedLoss]) they use no gradients. Each time their steps are
-	//     halved, the worse half of the searches stops. Zero: 10.
+	//   - For a smooth loss they are descents. If Starts is zero, there are 3.
+	//   - For a loss with kinks ([cvgm.KinkedLoss]) they use no gradients. Each time their steps
+	//     are halved, the worse half of the searches stops. If Starts is zero, there are 10.
 	//
 	// If the table has more than 200,000 numbers, the searches end earlier. A descent ends if five
 	// evaluations together lower the CV loss by at most a thousandth. After the descents, a search
-	// without gradients from the best point ends at longer steps than for a smaller table.
+	// that uses no gradients begins at the best point. It stops at longer steps than for a smaller
+	// table.
 	Starts int
-	// MaxEvals bounds the number of evaluations of the CV loss in one search. Zero: 200, or 400 for
-	// a loss with kinks. With a width for each feature, this default is 600 higher. Otherwise, with
-	// several hyperparameters of one Kind, it is 400 higher. If the limit ends the search before
-	// the separate widths or hyperparameters are judged, they keep their common factor.
+	// MaxEvals bounds the number of evaluations of the CV loss in one search. If MaxEvals is zero,
+	// the limit is 200, or 400 for a loss with kinks. If there is a width for each feature, this
+	// default is 600 higher. If there are instead several hyperparameters of one Kind, it is 400
+	// higher. If the limit ends the search before the separate widths or hyperparameters are
+	// judged, they keep their common factor.
 	MaxEvals int
 	// MaxTime is the time limit. The call may exceed MaxTime by the first evaluation, one pass over
 	// the data, one evaluation at the best point, and the fit of the model. For a learner that is
 	// not a [learn.ContextLearner], a pass over the data is a whole fit. After two evaluations,
 	// Tune estimates whether MaxTime is too short. If so, Tune first takes fewer starts, then fewer
-	// folds, and finally omits the nested estimate, each with a warning. Zero: no limit.
+	// folds, and finally omits the nested estimate, each with a warning. If MaxTime is zero, there
+	// is no limit.
 	MaxTime time.Duration
-	// OuterFolds is the number of folds of the nested estimate. Zero: 5, or as many as are possible
-	// if the data or the Splits in the order of time allow fewer than 5. Below zero: no nested
-	// estimate. The outer folds are drawn like the folds of the search: with whole groups,
-	// separately in each class, or at random.
+	// OuterFolds is the number of folds of the nested estimate. If OuterFolds is zero, there are 5
+	// folds, or fewer if the data, or Splits that are in the order of time, do not allow 5. If
+	// OuterFolds is below zero, there is no nested estimate. The outer folds are drawn like the
+	// folds of the search: with whole groups, separately in each class, or at random.
 	OuterFolds int
 	// Repeats is the number of repeats of the nested estimate. Each repeat has different outer
-	// folds. Zero: the number of repeats that about 7,000 fits allow, but at least 1 and at most
-	// 10; see [Risk]. There is only one repeat if Splits are in the order of time, or if each
-	// example or group is an outer fold.
+	// folds. If Repeats is zero, Tune makes 1 to 10 repeats, as many as it can make with about
+	// 7,000 fits; see [Risk]. There is only one repeat if Splits are in the order of time, or if
+	// each example or group is an outer fold.
 	Repeats int
 	// Intervals makes Tune compute prediction intervals for a numeric target, in Tuned.Intervals.
 	// Each outer fold then costs two more fits, two more evaluations of the CV loss, and the memory
@@ -125,17 +132,18 @@ type Tuner struct {
 	KeepWinner bool
 	// Threshold is the prediction above which an example is classified as +1 in the metrics of two
 	// classes; see [assess.Classes]. The usual threshold is 0, both for log odds and for support
-	// vector machines. If an example is to be +1 from the probability p on, set Threshold to the
-	// log odds log(p/(1−p)). Threshold does not affect the model, and is not used for three or more
-	// classes.
+	// vector machines. To classify examples as +1 if their probability is above p, set Threshold to
+	// the log odds log(p/(1−p)). Threshold does not affect the model, and is not used for three or
+	// more classes.
 	Threshold float64
-	// Workers bounds the goroutines that share the splits. Zero: GOMAXPROCS.
+	// Workers bounds the number of goroutines that share the splits. If Workers is zero, the bound
+	// is GOMAXPROCS.
 	Workers int
 	// MaxBytes bounds the memory that a search and its nested estimate hold at one time; see
 	// [cvgm.Config.Bytes]. If the search needs more memory, Tune returns an error of kind
 	// qpdiff.ErrTooLarge before it allocates the memory. If only the nested estimate needs more,
 	// Tune omits the nested estimate, with a warning. All other results do not depend on MaxBytes.
-	// Zero: Data.MaxBytes, or the default that [learn.Data] documents.
+	// If MaxBytes is zero, the bound is Data.MaxBytes, or the default that [learn.Data] documents.
 	MaxBytes int64
 	// Progress, if not nil, is called after each evaluation. It is also called before a search
 	// loads its splits, because loads and the first evaluation may take long. The calls are made in
@@ -158,8 +166,8 @@ type Progress struct {
 type Step struct {
 	Hyper []float64
 	Loss  float64 // +Inf if the fit failed
-	// Start is the number of the descent, from 1. It is 0 for points of the first design and for
-	// tries of zeros.
+	// Start is the number of the descent, from 1. It is 0 for points of the first design, and for
+	// points at which the search sets hyperparameters to 0.
 	Start int
 }
 
@@ -167,14 +175,15 @@ type Step struct {
 type Tuned struct {
 	// Choice is the kind of Model: the winner of the search, the defaults or a constant prediction.
 	// Tune replaces the winner if the defaults or a constant prediction have a lower CV loss. It
-	// also replaces the winner if the whole interval of a comparison in Risk is in their favour.
-	// The first warning then gives the reason. With Tuner.KeepWinner, Model is always the winner.
+	// also replaces the winner if an interval in Risk.Comparisons shows that the defaults or a
+	// constant prediction are better. The first warning then gives the reason. With
+	// Tuner.KeepWinner, Model is always the winner.
 	Choice Choice
 	// Model is fitted to all data. It is nil if ctx ended before the fit, and for a
 	// [learn.ClassLearner].
 	Model *cvgm.Model
-	// Pipeline is the model with the encoder and the classes of the table. It is nil without a
-	// table, and if Model is nil.
+	// Pipeline is the model with the encoder and the classes of the table. Pipeline is nil if there
+	// is no table or if Model is nil.
 	Pipeline *table.Pipeline
 	// ClassModels and ClassPipeline replace Model and Pipeline if the learner is a
 	// [learn.ClassLearner]. They have a model for each class: see [cvgm.CV.FinalClasses] and
@@ -191,7 +200,8 @@ type Tuned struct {
 	// points with common factors count. Loss is optimistic, because the search minimised it on the
 	// same splits. The estimates in Risk are not optimistic. Loss is the mean over the splits of
 	// their weighted mean losses, so all splits count alike. In Risk, each example counts in
-	// proportion to its weight. The two may differ much if single examples have large weights.
+	// proportion to its weight. So Loss and the estimates in Risk may differ much if single
+	// examples have large weights.
 	Loss float64
 	// StandardError is the standard error of Loss, computed from the losses of the N examples; see
 	// [cvgm.CV.StandardError].
@@ -208,18 +218,20 @@ type Tuned struct {
 	// validation rows contain the example; see [cvgm.CV.OutOfFold]. For a [learn.ClassLearner], the
 	// prediction is the log odds of the class of the example's label.
 	OutOfFold []float64
-	// Winner is the model with the lowest CV loss that the search found, for any Choice.
+	// Winner is the model with the lowest CV loss that the search found, even if Choice is not
+	// ChoseWinner.
 	Winner Candidate
 	Splits []cvgm.Split
-	// Config describes the minimised CV loss, with its Splits and the hyperparameters Searched.
-	// cvgm.New(Config) returns this CV loss.
+	// Config describes the minimised CV loss, which cvgm.New(Config) returns. Config.Splits equals
+	// Splits.
 	Config cvgm.Config
 	// Searched holds the hyperparameters with the bounds of the search. For a name in Fixed, Lower
 	// equals Upper.
 	Searched []learn.Hyperparameter
 	Path     []Step // all evaluations of the search on Splits, in their order
-	// Evaluations also counts the evaluations for widths of features and for the nested estimate,
-	// and those that compare separate hyperparameters with a common factor.
+	// Evaluations is the number of evaluations of the CV loss in all searches. It includes the
+	// evaluations for widths of features, for the nested estimate, and for the comparison of
+	// separate hyperparameters with a common factor.
 	Evaluations int
 	Elapsed     time.Duration
 	Risk        *Risk // nil: no estimate
@@ -277,8 +289,8 @@ const (
 	NoRisk                                 // MaxTime was too short for the nested estimate, or the data are too few
 	OutOfBudget                            // MaxEvals or MaxTime ended the search
 	FewerRepeats                           // MaxTime was too short for all repeats of the nested estimate
-	// Worse: tuning is worse than a constant prediction or the defaults. Model is then one of
-	// these, unless KeepWinner is set.
+	// Worse: tuning is worse than a constant prediction or the defaults. Unless KeepWinner is set,
+	// Model is then a constant prediction or has the default hyperparameters.
 	Worse
 	// MaybeWorse: tuning has a higher estimated risk than a constant prediction or the defaults,
 	// but the interval of the difference contains 0.
@@ -311,11 +323,11 @@ const (
 )
 
 // Risk estimates risks by nested cross-validation (Varma and Simon 2006). For each outer fold, Tune
-// repeats the whole search on the other examples, and judges the model of this search on the outer
-// fold. So Risk estimates the risk of tuning on somewhat fewer examples than all. Each repeat draws
-// different outer folds, and the loss of an example is its mean over the repeats. The number of
-// repeats depends on the number of fits of the search, but not on any result. Repeating until a
-// comparison is decided would double the number of false decisions.
+// repeats the whole search on the examples outside the fold, and judges the model of this search on
+// the fold. So Risk estimates the risk of tuning on slightly fewer examples than the data have.
+// Each repeat draws different outer folds, and the loss of an example is its mean over the repeats.
+// The number of repeats depends on the number of fits of the search, but not on any result.
+// Repeating until a comparison is decided would double the number of false decisions.
 //
 // All intervals are computed from the losses of the examples; see [assess.Rows]. Examples of the
 // same group count as dependent. With splits in the order of time, examples of the same fold also
@@ -327,12 +339,12 @@ type Risk struct {
 	// fit failed on a fold. Constant is the risk of the best constant prediction. Each estimate has
 	// a 95 % interval.
 	Tuned, Default, Constant Estimate
-	// Rival is the risk of a simple model, the rival. RivalName is the name of the rival. The rival
-	// is a ridge regression with the best of nine penalties, or a logistic ridge regression for the
-	// logistic loss. If the learner is such a ridge itself, the rival predicts the mean label of
-	// each level of one categorical column. RivalName is empty if there is no rival. This happens
-	// if the table is large, if a fit failed, or if the learner is a ridge and no column is
-	// categorical.
+	// The rival is a simple model. Rival is its risk, and RivalName is its name. The rival is a
+	// ridge regression with the best of nine penalties, or a logistic ridge regression for the
+	// logistic loss. In three cases, the rival instead predicts a constant for each level of one
+	// categorical column: the learner itself is this ridge, it is a [learn.ClassLearner], or the
+	// table is large. RivalName is empty if there is no rival. This happens if a fit failed, and in
+	// the three cases if no column is categorical.
 	Rival     Estimate
 	RivalName string
 	// Comparisons compares tuning with up to three alternatives: a constant prediction, the
@@ -354,11 +366,11 @@ type Risk struct {
 	// three, because this mean is too low after the selection; see [assess.Rows.Selected]. If
 	// Choice is not ChoseWinner, Selected is the risk estimate for Tuned.Model.
 	Selected Estimate
-	// At most one of the three metrics is not nil. Regression holds the metrics of OutOfFold if the
-	// target is a number. Classes holds them if all labels are ±1. Multiclass holds the metrics of
-	// the predicted probabilities if the learner is a [learn.ClassLearner]. Metrics use the weights
-	// of the data, without the weights from Balanced. Metrics of probabilities require a learner
-	// whose predictions are log odds.
+	// At most one of the fields Regression, Classes and Multiclass is set. Regression holds the
+	// metrics of OutOfFold if the target is a number. Classes holds them if all labels are ±1.
+	// Multiclass holds the metrics of the predicted probabilities if the learner is a
+	// [learn.ClassLearner]. Metrics use the weights of the data, without the weights from Balanced.
+	// Metrics of probabilities require a learner whose predictions are log odds.
 	Regression *assess.Regression
 	Classes    *assess.Classes
 	Multiclass *assess.Multiclass

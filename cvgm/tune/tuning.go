@@ -56,10 +56,10 @@ func (w *tuning) warn(kind WarningKind, format string, args ...any) {
 // errTime ends a search at the end of MaxTime.
 var errTime = errors.New("cvgm: Tuner.MaxTime is over: raise it")
 
-// The method evaluated is called after each evaluation of a search. It sets the field evalTime to
-// the mean time between two evaluations. This mean includes the time for models and for the start
-// of new searches. It excludes the first evaluation, which is slower than the others.
-func (w *tuning) evaluated(loss, best float64) {
+// recordEvaluation is called after each evaluation of a search. It sets the field evalTime to the
+// mean time between two evaluations. This mean includes the time for models and for the start of
+// new searches. It excludes the first evaluation, which is slower than the others.
+func (w *tuning) recordEvaluation(loss, best float64) {
 	took := time.Since(w.lastEnd)
 	w.lastEnd = w.lastEnd.Add(took)
 	w.evaluations++
@@ -85,9 +85,9 @@ func (w *tuning) report(stage string, loss, best float64) {
 // measuredTime returns the time of all evaluations except the first one.
 func (w *tuning) measuredTime() time.Duration { return w.evalTime * time.Duration(w.evaluations-1) }
 
-// timeLeft returns the estimated remaining time. Once the first search has ended, the estimate is based
-// on the times of all evaluations. The first search then counts with the time that it would
-// probably take without an outer fold.
+// timeLeft returns the estimated remaining time. Once the first search has ended, the estimate is
+// based on the times of all evaluations. In this estimate, the time of the first search is replaced
+// by the time that it would probably take without an outer fold.
 func (w *tuning) timeLeft() time.Duration {
 	remaining := float64(max(1, w.expected-w.evaluations))
 	if w.firstSearchTime == 0 {
@@ -114,9 +114,9 @@ func (w *tuning) starts() int {
 	return cmp.Or(w.Starts, defaultStarts)
 }
 
-// largeTable is a number of entries of a table. Evaluations of a table with more entries are slow.
-// For a sparse table only the stored entries count. A large table gets fewer folds, and shorter
-// descents and pattern searches: see slowEvals and lastLargePattern. The points of its design are
+// A table with more than largeTable entries is large: its evaluations are slow. For a sparse table
+// only the stored entries count. A large table gets fewer folds, and shorter descents and pattern
+// searches: see slowEvals and lastLargePattern. For a large table, the points of the design are
 // evaluated with gradients, and the descents from these points use the same gradients.
 const largeTable = 200_000
 
@@ -131,8 +131,8 @@ func (w *tuning) kinked() bool {
 	return kinks
 }
 
-// classes reports whether the task has two classes: all labels are ±1. It returns false for the
-// numbers of several classes.
+// classes reports whether the task has two classes: all labels are ±1. It returns false if the
+// labels are numbers that denote several classes.
 func (w *tuning) classes() bool { return !w.isJoint() && allSigns(w.c.Data.Y) }
 
 // isJoint reports whether the learner is a joint model of several classes. The prediction for a row

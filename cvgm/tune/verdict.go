@@ -25,8 +25,8 @@ func (r *Risk) comparisonWith(name string) (assess.Comparison, bool) {
 	return assess.Comparison{}, false
 }
 
-// Verdict returns a sentence that names the model to use. It follows from the intervals of
-// Risk.Comparisons.
+// Verdict returns a sentence that names the model to use. This model follows from Choice,
+// ConstantLoss and the intervals of Risk.Comparisons.
 func (t *Tuned) Verdict() string {
 	constant, compared := t.Risk.comparisonWith(constantName)
 	byDefault, _ := t.Risk.comparisonWith(defaultName)
@@ -107,8 +107,8 @@ func (t *Tuned) String() string {
 	return b.String()
 }
 
-// writeWarnings writes the warnings that another choice is or may be better than Model, if doubts
-// is true. Otherwise it writes all other warnings.
+// writeWarnings writes one of two kinds of warnings. If doubts is true, it writes the warnings of
+// the kinds Worse and MaybeWorse. Otherwise it writes all other warnings.
 func (t *Tuned) writeWarnings(b *strings.Builder, doubts bool) {
 	for _, w := range t.Warnings {
 		if doubts == (w.Kind == Worse || w.Kind == MaybeWorse) {

@@ -16,25 +16,24 @@ import (
 const (
 	// widthDescent bounds the evaluations of a descent that changes all widths.
 	widthDescent = 60
-	// At first, each of three descents has at most widthBegin evaluations for each width and other
-	// hyperparameter. After so many evaluations, the best of the three has nearly always found its
-	// valley. Only this descent continues.
+	// At first, each of three descents has at most widthBegin evaluations for each free
+	// hyperparameter, including the widths. After them, the best of the three descents is nearly
+	// always in the valley in which it would end. Only this descent continues.
 	widthBegin = 2
-	// A step may multiply the loss by at most widthRaise. After a larger rise, the descent that
-	// follows would not reach a lower priced loss.
+	// A step may multiply the loss by at most widthRaise. After a larger rise, the next descent
+	// would not lower the priced loss (see pricedLoss).
 	widthRaise = 1.2
-	// leastWidth bounds the kernel's parameter γ of a feature from below. It is a share of the γ of
-	// the common width. A feature with so small a γ has no effect.
+	// The lower bound of a feature's kernel parameter γ is leastWidth times the γ of the common
+	// width. At this bound, the feature has no effect.
 	leastWidth = 1e-8
-	// One of the starts has the γ of the common width times smoothStart. Predictions at this start
-	// are smooth. A descent from it often ends in another, deeper valley.
+	// At one of the starts, γ is smoothStart times the γ of the common width. Predictions at this
+	// start are smooth. A descent from it often ends in another, deeper valley.
 	smoothStart = .01
-	// noWidth is a share of the largest γ. All features with a γ below this share are removed
-	// together.
+	// All features whose γ is at most noWidth times the largest γ are removed together.
 	noWidth = 1e-7
-	// In all steps together, the search tries to add or remove at most widthTrials features. With
-	// 20 features, this bound allows eight steps. With more than 160 features, it allows no step,
-	// because one step would take longer than the descents before.
+	// In all steps together, the search tries at most widthTrials changes, each of which adds or
+	// removes one feature. With 20 features, this bound allows eight steps. With more than 160
+	// features, it allows no step, because one step would take longer than all earlier descents.
 	widthTrials = 160
 )
 
@@ -56,8 +55,8 @@ var (
 )
 
 // oneWidth runs the search with one common width for all features. If the learner is a
-// [learn.FoldLearner], all splits are fitted at once on the view d. In this view, the features have
-// the same scaling in all splits. oneWidth then evaluates the best point on the actual splits.
+// [learn.FoldLearner], all splits are fitted at once on the data d. In d, the features have the
+// same scaling in all splits. oneWidth then evaluates the best point on the actual splits.
 func (s *tuneSearch) oneWidth(d learn.Data) error {
 	if l, ok := s.w.learner.New().(learn.FoldLearner); d.X == nil || !ok || !l.FoldsAtOnce() {
 		return s.run()
@@ -90,8 +89,8 @@ func (s *tuneSearch) oneWidth(d learn.Data) error {
 	return nil
 }
 
-// oneDescent evaluates the design, descends from the best point, and tries zeros. The descents in all
-// widths, which follow, find more than further descents in one width.
+// oneDescent evaluates the design, descends from the best point, and calls tryZeros. More descents
+// in one common width would find less than the descents in all widths, which follow it.
 func (s *tuneSearch) oneDescent() error {
 	if err := s.evaluateDesign(len(s.lookAt)); err != nil || !slices.Contains(s.isFree, true) || !args.Finite(s.bestStep.Loss) {
 		return err
@@ -184,9 +183,9 @@ func (s *tuneSearch) runPart(partSearch *tuneSearch, run func() error) error {
 }
 
 // stepWidths removes features of small γ from the best point and descends in the widths of the
-// other features. Each further step adds or removes one feature, and descends again. Of all such
-// changes, it takes the change with the lowest priced loss, even if this loss is higher than
-// before. The steps end when the descent does not lower the priced loss. An added feature has the
+// other features. Each further step adds or removes one feature, and descends again. Of all
+// features, it adds or removes the one for which the priced loss is lowest, even if the priced loss
+// rises. The steps end when the descent does not lower the priced loss. An added feature has the
 // median γ of the other features. With a small γ, the kernel would be nearly linear in the feature,
 // and adding a feature without a linear effect would not lower the loss.
 func (s *tuneSearch) stepWidths() error {
@@ -218,8 +217,9 @@ func (s *tuneSearch) stepWidths() error {
 	}
 }
 
-// oneFeature adds one feature to x, or removes one feature from x. It returns the change with the
-// lowest priced loss. The result fitted is false if no such change can be fitted.
+// oneFeature tries, for each feature, to add it to x or to remove it from x. Of all these points,
+// it returns the one whose priced loss is lowest. The second result is false if none of them can be
+// fitted.
 func (s *tuneSearch) oneFeature(x []float64) (lowest Step, fitted bool, err error) {
 	var kept []float64
 	for _, i := range s.widthsOf(x) {
@@ -255,8 +255,8 @@ func (s *tuneSearch) widthsOf(x []float64) (order []int) {
 	return order
 }
 
-// withoutSmall removes features from a point, one after the other in ascending order of γ. Of all
-// these points it returns the point with the lowest priced loss.
+// withoutSmall removes features from a point, one after the other in ascending order of γ. Of the
+// points so obtained and the point itself, it returns the one whose priced loss is lowest.
 func (s *tuneSearch) withoutSmall(startStep Step) (Step, error) {
 	x := slices.Clone(startStep.Hyper)
 	order := s.widthsOf(x)
@@ -305,9 +305,9 @@ func (s *tuneSearch) scaleWidths(x []float64) error {
 //
 // The formula was chosen among 77 pairs of prices. A pair consists of a price for removing features
 // and a price for keeping separate widths. The prices were numbers from 1 to 6, or depended on ln n
-// or ln N. Prices near the present formula have the lowest geometric mean of test errors on 369
-// data sets. These sets come from 29 functions of 3 to 30 features. The features have equal
-// effects, different effects or no effect.
+// or ln N. The pairs whose prices are near the present formula have the lowest geometric mean of
+// test losses on 369 data sets. These sets come from 29 functions of 3 to 30 features. The features
+// have equal effects, different effects or no effect.
 func (s *tuneSearch) widthsPrice(x []float64) float64 {
 	return (2 + 1.5*math.Log(float64(s.freeWidths()))) * float64(len(s.widthsOf(x)))
 }
@@ -317,8 +317,9 @@ func (s *tuneSearch) pricedLoss(step Step) float64 {
 	return float64(len(s.rows))*math.Log(step.Loss) + s.widthsPrice(step.Hyper)
 }
 
-// prefers reports whether x has a lower priced loss than xCommon, a point with one width for all
-// features. The price of xCommon is 0. The result is false if a loss is below 0.
+// prefers reports whether the priced loss of x is lower than the priced loss of xCommon, a point
+// with one width for all features. The price of xCommon is 0. The result is false if a loss is
+// below 0.
 func (s *tuneSearch) prefers(x, xCommon []float64) (bool, error) {
 	with, err := s.eval(nil, x)
 	if err != nil {
@@ -328,9 +329,9 @@ func (s *tuneSearch) prefers(x, xCommon []float64) (bool, error) {
 	return s.pricedLoss(Step{Hyper: x, Loss: with}) < float64(len(s.rows))*math.Log(without), err
 }
 
-// standardisedRows returns the rows of the search, standardised on all these rows as for the final
-// model. On this view, a [learn.FoldLearner] can fit all splits at once. The field X of the result
-// is nil if the learner reads the data in place or the CV centres the labels.
+// standardisedRows returns the data of the search's rows, standardised on all these rows as for the
+// final model. On these data, a [learn.FoldLearner] can fit all splits at once. The field X of the
+// result is nil if the learner reads the data in place or the CV centres the labels.
 func (s *tuneSearch) standardisedRows() (d learn.Data, err error) {
 	if s.w.viewed || s.w.c.Centring != cvgm.NoCentring {
 		return d, nil
@@ -340,8 +341,8 @@ func (s *tuneSearch) standardisedRows() (d learn.Data, err error) {
 	return d, err
 }
 
-// searchOnView returns a search on the view d. Its splits are the user's splits, or widthSplits
-// draws them according to the parameter rule.
+// searchOnView returns a search on the data d, which standardisedRows returned. The method
+// widthSplits makes its splits by the given rule.
 func (s *tuneSearch) searchOnView(d learn.Data, rule widthRule) (*tuneSearch, error) {
 	splits, err := s.widthSplits(rule)
 	if err != nil {
@@ -350,7 +351,7 @@ func (s *tuneSearch) searchOnView(d learn.Data, rule widthRule) (*tuneSearch, er
 	return s.searchOnSplits(d, splits)
 }
 
-// searchOnSplits returns a search on splits of the view.
+// searchOnSplits returns a search on the given splits of d.
 func (s *tuneSearch) searchOnSplits(d learn.Data, splits []cvgm.Split) (*tuneSearch, error) {
 	place := map[int]int{}
 	for k, i := range s.rows {
@@ -386,9 +387,9 @@ func (s *tuneSearch) searchOnSplits(d learn.Data, splits []cvgm.Split) (*tuneSea
 	return &p, nil
 }
 
-// widthSplits returns splits of the search's rows. If the user gave splits, it returns these.
-// Otherwise it draws splits with the numbers in the parameter rule, in the same way as the folds of
-// the search are drawn.
+// widthSplits returns splits of the search's rows. If the user has set splits, it returns these.
+// Otherwise it draws splits by the given rule, in the same way as the folds of the search are
+// drawn.
 func (s *tuneSearch) widthSplits(rule widthRule) (all []cvgm.Split, err error) {
 	if s.w.Tuner.Splits != nil {
 		return restrictSplits(s.splits, s.rows), nil
@@ -404,16 +405,17 @@ func (s *tuneSearch) widthSplits(rule widthRule) (all []cvgm.Split, err error) {
 			return nil, err
 		}
 		if s.w.Groups == nil {
-			alike(splits)
+			equaliseSizes(splits)
 		}
 		all = append(all, splits...)
 	}
 	return all, nil
 }
 
-// alike moves rows from validation to training until all splits validate on equally many rows. A
-// [learn.FoldLearner] fits such splits faster, because it needs one inverse for all of them.
-func alike(splits []cvgm.Split) {
+// equaliseSizes moves rows from validation to training until all splits validate on equally many
+// rows. A [learn.FoldLearner] fits such splits faster, because it needs one inverse for all of
+// them.
+func equaliseSizes(splits []cvgm.Split) {
 	least := len(slices.MinFunc(splits, func(a, b cvgm.Split) int { return cmp.Compare(len(a.Val), len(b.Val)) }).Val)
 	for k, split := range splits {
 		train := append(slices.Clone(split.Train), split.Val[least:]...)

@@ -16,8 +16,8 @@ type Classes struct {
 	// Accuracy, Balanced and Confusion. AUC and Probabilities do not depend on Threshold.
 	Threshold float64
 	Accuracy  float64 // the share of rows that are classified as their label
-	// Balanced is the mean of two shares: the share of correctly classified rows of class −1, and
-	// the same share of class +1. It is NaN if a class has no row.
+	// Balanced is the mean of two shares: the shares of correctly classified rows in class −1 and
+	// in class +1. It is NaN if a class has no row.
 	Balanced float64
 	// AUC is the area under the ROC curve. It is averaged over the folds that have rows of both
 	// classes. Within a fold, AUC is the probability that a random row of class +1 has a higher
@@ -27,8 +27,8 @@ type Classes struct {
 	// Confusion[a][b] is the total weight of the rows with label a that are classified as b. The
 	// index 0 means −1, and the index 1 means +1. With several samples, the totals are averaged.
 	Confusion [2][2]float64
-	// Probabilities holds metrics of the probabilities whose log odds of +1 are the decision
-	// values. It is nil if the decision values are not log odds.
+	// If the decision values are log odds of class +1, Probabilities holds metrics of the
+	// probabilities of class +1. Otherwise it is nil.
 	Probabilities *Probabilities
 }
 
@@ -123,8 +123,8 @@ func (s Sample) area() float64 {
 		rows := slices.DeleteFunc(slices.Clone(fold), func(i int) bool { return !counts[i] })
 		slices.SortFunc(rows, func(a, b int) int { return cmp.Compare(s.Predictions[a], s.Predictions[b]) })
 		// A pair is a row of class −1 and a row of class +1. Its weight is the product of their
-		// weights. The sum wonPairs adds the weights of the pairs in which the row of class +1 has
-		// the larger decision value, and half the weights of tied pairs.
+		// weights. wonPairs is the total weight of the pairs in which the row of class +1 has the
+		// larger decision value, plus half the weight of tied pairs.
 		var below, positive, wonPairs float64
 		for from := 0; from < len(rows); {
 			to := from
@@ -210,7 +210,8 @@ func (c Classes) Metrics() string {
 	return text
 }
 
-// knownMetric returns the name and the value of a metric after a comma, or "" if the value is NaN.
+// knownMetric returns a comma followed by the name and the value of a metric, or "" if the value is
+// NaN.
 func knownMetric(name string, v float64) string {
 	if math.IsNaN(v) {
 		return ""

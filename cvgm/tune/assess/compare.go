@@ -14,12 +14,11 @@ import (
 type Comparison struct {
 	With string // the other model, in words
 	// Percent is the difference of the two risks, in per cent of the risk of a constant prediction.
-	// The intervals of all comparisons on the same rows contain the true differences together, with
-	// a probability of .95. Percent is −Inf if the other model failed.
+	// With a probability of .95, the intervals of all comparisons on the same rows contain their
+	// true differences. Percent is −Inf if the other model failed.
 	Percent Estimate
-	// Shown is a size of the true difference, in per cent. With data like these, Better or Worse
-	// returns true in four of five cases if the true difference has this size, and less often if it
-	// is smaller.
+	// Shown is the size of a true difference, in per cent, that Better or Worse detects in four of
+	// five cases on data like these. They detect smaller differences less often.
 	Shown float64
 }
 
@@ -54,8 +53,8 @@ func (c Comparison) String() string {
 	return fmt.Sprintf("not decided against %s: %s %% [%s, %s]; %s would have shown", c.With, FormatPercent(e.Mean), FormatPercent(e.Low), FormatPercent(e.High), shown)
 }
 
-// FormatPercent writes a number of per cent with two significant digits. It writes numbers from 10
-// on without decimals.
+// FormatPercent writes a percentage without the sign %. Below 10 it writes two significant digits,
+// and otherwise a whole number.
 func FormatPercent(v float64) string {
 	if math.Abs(v) >= 10 {
 		return fmt.Sprintf("%.0f", v)
@@ -71,8 +70,8 @@ const shownPower = .8
 // the risk of a constant prediction. The parameters a, b and constant hold the losses of the model,
 // of the other model and of the constant prediction, with the indices [repeat][row]. The parameter
 // otherName is the name of the other model, and comparisons is the number of all comparisons of the
-// model on these rows. Together, their intervals contain all true differences with a probability of
-// .95 (Bonferroni).
+// model on these rows. With a probability of .95, the intervals of all these comparisons contain
+// their true differences (Bonferroni).
 //
 // The risk of the constant prediction is an estimate, too. The standard error is therefore computed
 // for the ratio θ of the difference to this risk, to first order. For row i, let a_i, b_i and c_i
@@ -120,9 +119,10 @@ func (r Rows) Compare(otherName string, a, b, constant [][]float64, comparisons 
 // Selected therefore repeats the selection on bootstrap samples of the units (Tsamardinos,
 // Greasidou and Borboudakis 2018). For each sample, it computes the loss of the selected candidate
 // on the units outside the sample. The field Mean of the result is the mean of these losses. The
-// interval is the interval of Risk for the candidate with the lowest mean loss on all rows, moved
-// to the new mean. The samples come from the generator rand.NewPCG(seed, 2). The time is
-// proportional to the number of candidates times the number of rows times the number of samples.
+// interval comes from the interval of Risk for the candidate with the lowest mean loss on all rows.
+// Its ends are multiplied by the ratio of the two means or, if an end is negative, shifted by the
+// difference of the two means. The samples come from the generator rand.NewPCG(seed, 2). The time
+// is proportional to the number of candidates times the number of rows times the number of samples.
 func (r Rows) Selected(losses [][][]float64, seed uint64) Estimate {
 	// There are minSamples to maxSamples samples. Within these limits, the product of the numbers
 	// of samples, units and candidates is at most maxWork.

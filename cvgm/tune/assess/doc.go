@@ -20,8 +20,9 @@
 //
 // BBC-CV needs no outer folds. But it judges only the winner of the search, and not the models with
 // which the winner is compared. [Rows.Compare] multiplies the standard error by the factor √(1.7 +
-// .2/repeats). Each set has two intervals, for the comparisons with the constant prediction and
-// with the defaults. On .963 of the sets, both contain the true difference.
+// .2/repeats). Each set has one interval for the comparison with the constant prediction, and one
+// for the comparison with the defaults. For a share of .963 of the sets, both intervals contain the
+// true difference.
 //
 // The interval of a single risk needs a smaller factor. The next table is from 1600 other sets of
 // the same populations, with the tuner's default numbers of repeats. Widths are in units of the
@@ -40,8 +41,8 @@
 //
 // More than a hundred other rules were tried. Some use another scale than the root of the risk, or
 // other weights. Some shift the interval, by the skewness of the losses (Johnson 1978) or towards
-// the CV loss. At the width 1.20, their intervals contain the risk on at most .931 of the sets. The
-// share of the rule of [Rows.Risk] was also computed for each population and each learner alone. It
-// is .826 for the population whose noise grows exponentially with a feature, and .919 or more for
-// each of the others and for each learner.
+// the CV loss. At the width 1.20, their intervals contain the risk on at most .931 of the sets. For
+// the rule of [Rows.Risk], this share was also computed for each population and for each learner.
+// It is .826 for the population whose noise grows exponentially with a feature, and .919 or more
+// for each of the others and for each learner.
 package assess

@@ -28,8 +28,8 @@ const Confidence = .95
 // The package's documentation compares rules.
 type rule struct {
 	factor float64 // of the variance over the rows; it excludes the part for the choice of folds
-	// rowWeight is the weight of the variance over the rows in its average with the variance over
-	// the folds. It counts as degrees of freedom.
+	// The variance over the rows is averaged with the variance over the folds. In this average, its
+	// weight is rowWeight, which counts as degrees of freedom.
 	rowWeight float64
 }
 
@@ -127,8 +127,8 @@ func (r Rows) mean(losses [][]float64, of rule) (mean, se, freedom float64) {
 }
 
 // StandardError returns the standard error of the mean of the losses. The slice losses has one
-// entry for each row. The standard error is computed from the scatter of the losses over the rows
-// alone.
+// entry for each row. The standard error is computed only from the scatter of the losses over the
+// rows.
 func (r Rows) StandardError(losses []float64) float64 {
 	_, se, _ := r.rows(losses)
 	return se

@@ -95,8 +95,9 @@ func ClassifyMulti(probabilities bool, samples ...ClassSample) (Multiclass, erro
 	return mean, nil
 }
 
-// check returns an error for the first field of the sample s that cannot be used, or whose number
-// of classes differs from firstSample. The parameter k is the number of the sample s.
+// check returns an error if a field of the sample s cannot be used, or if s and firstSample have
+// different numbers of classes. The error names the first field that is wrong, and k, the number of
+// the sample.
 func (s ClassSample) check(k int, firstSample ClassSample, probabilities bool) error {
 	if s.Decisions == nil {
 		return args.Bad("ClassSample.Decisions", qpdiff.ErrEmpty, "give a row per label", "is nil in sample %d", k)
@@ -130,7 +131,8 @@ func (s ClassSample) check(k int, firstSample ClassSample, probabilities bool) e
 	return args.BadIf(len(s.rows()) == 0, "ClassSample", qpdiff.ErrEmpty, "give rows with decisions and a weight", "has no row that counts in sample %d", k)
 }
 
-// add adds the sample's metrics, multiplied by the parameter share, to the metrics in mean.
+// add multiplies the metrics of the sample by the parameter share, and adds them to the metrics in
+// mean.
 func (s ClassSample) add(mean *Multiclass, share float64) {
 	counts := make([][]float64, len(mean.Confusion))
 	for a := range counts {

@@ -17,7 +17,7 @@ type Sample struct {
 	Weights     []float64 // of each row, finite and at least 0; nil: 1 each
 	// Folds[k] lists the rows that the model of fold k predicts. The decision values of different
 	// models may have different scales, so the area under the ROC curve is computed within each
-	// fold. Nil: one fold of all rows.
+	// fold. If Folds is nil, there is one fold of all rows.
 	Folds [][]int
 }
 
@@ -39,8 +39,8 @@ func (s Sample) rows() (rows []int) {
 	return rows
 }
 
-// check returns an error for the first field of the sample s that cannot be used. The parameter k
-// is the number of the sample s.
+// check returns an error if a field of the sample s cannot be used. The error names the first field
+// that is wrong, and k, the number of the sample.
 func (s Sample) check(k int, classes bool) error {
 	n, arg := len(s.Y), func(field string) string { return "Sample." + field }
 	if err := args.First(
