@@ -10,12 +10,12 @@ import (
 	"cvgm/qpdiff"
 )
 
-// MaxCells is the largest number of cells of an experiment. So many cells take some hundred
-// megabytes. With the default parameters, an experiment has at most MaxCells/1000 cells.
+// MaxCells is the largest number of cells of an experiment. The results of one million cells take
+// several hundred megabytes. With the default parameters, an experiment has at most MaxCells/1000
+// cells.
 const MaxCells = 1_000_000
 
-// ErrTooManyCells marks the error of an experiment with more than MaxCells cells. The error wraps
-// it.
+// ErrTooManyCells is wrapped by the error of an experiment with more than MaxCells cells.
 var ErrTooManyCells = errors.New("too many cells")
 
 // Cells computes n independent cells in parallel, and returns their results f(0) … f(n-1). It does

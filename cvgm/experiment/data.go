@@ -17,9 +17,9 @@ type FreshData struct {
 	Draw int `help:"draw of the random data, whose data sets follow those of the draw before" range:"[0,∞)" small:"[0,3]"`
 }
 
-// Number returns the number of data set i of the draw, counted over all draws. Each draw has n data
-// sets. So draws 0 to 9 with n data sets each have the same data sets as draw 0 with 10·n data
-// sets.
+// Number returns the number of data set i of this draw. The data sets of all draws, n for each
+// draw, are numbered consecutively. So draws 0 to 9 with n data sets each have the same data sets
+// as draw 0 with 10·n data sets.
 func (f FreshData) Number(i, n int) int { return f.Draw*n + i }
 
 // RegressionData describes the population and the size of the paper's regression data.
@@ -35,7 +35,7 @@ type RegressionData struct {
 var PaperRegression = RegressionData{Samples: 1000, Train: 30, Features: 10, Informative: 8, Noise: 100, Scale: 100}
 
 // CheckLeastSquares returns an error if there are too few examples for least squares on centred
-// features. Experiments that compare with least squares call it.
+// features. Experiments that have least squares as a baseline call CheckLeastSquares.
 func (d RegressionData) CheckLeastSquares() error {
 	if d.Train < d.Features+2 {
 		return Invalid("Train", d.Train, fmt.Sprintf("use at least %d examples, two more than Features: least squares is one of the baselines", d.Features+2))
@@ -83,8 +83,7 @@ func (d PublishedRegression) Source(ctx context.Context) (*synth.NumPy, error) {
 	return src, nil
 }
 
-// Rows returns the examples of d with the numbers start to end − 1. The result has the type that
-// learners accept.
+// Rows returns the examples d[start:end]. The result has the type that learners accept.
 func Rows(d synth.Data, start, end int) learn.Data {
 	_, n := d.X.Dims()
 	return learn.Data{X: d.X.Slice(start, end, 0, n).(*mat.Dense), Y: d.Y[start:end]}
@@ -116,7 +115,7 @@ func Fit(ctx context.Context, l learn.Learner, d learn.Data, theta, hyper []floa
 	return l.Fit(theta, hyper)
 }
 
-// AsDrawn returns d in the type of package synth. Results store data in this type.
+// AsDrawn converts d to a [synth.Data], the type in which results store data.
 func AsDrawn(d learn.Data) synth.Data { return synth.Data{X: d.Dense(), Y: d.Y} }
 
 // Resubstitution returns data with one split. The data are two copies of d, one below the other.

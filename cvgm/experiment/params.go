@@ -245,9 +245,9 @@ func Check(p any) error {
 	return err
 }
 
-// checkFraction checks that a fraction v of the examples, or each fraction of a list v, leaves
-// training and validation rows. The number of examples is the first field of the group whose name
-// is in sizeFields.
+// checkFraction checks fractions of the examples: each must leave training and validation rows. The
+// value v is one fraction or a list of fractions. The number of examples is the first field of the
+// group whose name is in sizeFields.
 func checkFraction(name string, v reflect.Value, group string, sizeFields []string, numbers map[string]float64) error {
 	fractions := []reflect.Value{v}
 	if v.Kind() == reflect.Slice {
@@ -286,7 +286,7 @@ func checkValue(name string, v reflect.Value, allowed string) error {
 }
 
 // checkText checks a parameter that is a text. If its range is a set of words, the text must be one
-// of these words. Lists of texts have no such range.
+// of these words.
 func checkText(name string, v reflect.Value, allowed string) error {
 	if words, ok := wordsOf(allowed); ok && !slices.Contains(words, v.String()) {
 		return Invalid(name, fmt.Sprintf("%q", v), "use a word of "+allowed)
@@ -338,9 +338,9 @@ func (d domain) contains(v float64) bool {
 	return (v > d.low || v == d.low && !d.lowOpen) && (v < d.high || v == d.high && !d.highOpen)
 }
 
-// draw returns a random number from a bounded domain. The number is uniform, with one exception: if
-// it need not be an integer, and the domain is an interval of positive numbers over more than a
-// decade, its logarithm is uniform.
+// draw returns a random number from a bounded domain. On an interval of positive numbers that spans
+// more than a decade, the logarithm of the number is uniform, unless the number must be an integer.
+// Otherwise the number itself is uniform.
 func (d domain) draw(src synth.Source, integer bool) float64 {
 	u := src.Float64()
 	switch {

@@ -18,8 +18,8 @@ import (
 type Setup struct {
 	Train, Test learn.Data
 	// Coef holds the coefficients of the population from which the data were drawn. Rule is the
-	// best classifier for this population. If the population has no coefficients or no such rule,
-	// the field is nil.
+	// best classifier for this population. If the population has no coefficients, Coef is nil. If
+	// it has no best classifier, Rule is nil.
 	Coef []float64
 	Rule *synth.BayesRule
 
@@ -50,8 +50,8 @@ func (s *Setup) Problem(ctx context.Context) search.Problem {
 	return p
 }
 
-// Search runs the searcher from Start. If ctx is done, an evaluation of the CV loss in progress
-// ends, and the next step is ctx's error.
+// Search runs the searcher from Start. If ctx is done, a running evaluation of the CV loss ends,
+// and the next step is ctx's error.
 func (s *Setup) Search(ctx context.Context, searcher search.Searcher) iter.Seq2[search.Step, error] {
 	return Until(ctx, searcher.Search(s.Problem(ctx), s.Start))
 }
@@ -91,8 +91,7 @@ func (s *Setup) CVLoss(ctx context.Context, hyper []float64) (float64, error) {
 	return s.CV.EvalContext(ctx, nil, hyper)
 }
 
-// Until yields the elements of the sequence steps. After ctx is done, it yields ctx's error and
-// stops.
+// Until yields the elements of a sequence. After ctx is done, it yields ctx's error and stops.
 func Until[S any](ctx context.Context, steps iter.Seq2[S, error]) iter.Seq2[S, error] {
 	return func(yield func(S, error) bool) {
 		for s, err := range steps {

@@ -59,9 +59,9 @@ func RatioOf(v []float64) Estimate {
 	return e
 }
 
-// The variable students stores computed quantiles of Student's t, because each computation inverts
-// an incomplete beta function. The claims about several draws need only a few different quantiles,
-// but need each of them hundreds of thousands of times.
+// The map students stores computed quantiles of Student's t, because each computation inverts an
+// incomplete beta function. The claims about several draws need only a few different quantiles, but
+// need each of them hundreds of thousands of times.
 var students sync.Map // maps studentAt to float64
 
 // studentAt is the key of a stored quantile: a number of repetitions, and the level of a two-sided
@@ -110,8 +110,8 @@ func Wilson(share, n, level float64) (low, high float64) {
 	z := distuv.UnitNormal.Quantile((1 + level) / 2)
 	middle := (share + z*z/(2*n)) / (1 + z*z/n)
 	half := z / (1 + z*z/n) * math.Sqrt(share*(1-share)/n+z*z/(4*n*n))
-	// The bounds 0, 1 and the share itself only remove rounding errors. The exact ends are between
-	// 0 and 1, on both sides of the share.
+	// The exact lower end is between 0 and share, and the exact upper end is between share and 1.
+	// Here min and max only remove rounding errors.
 	return min(share, max(0, middle-half)), max(share, min(1, middle+half))
 }
 
@@ -153,8 +153,8 @@ func (e Estimate) Shifted(z, se float64) Estimate {
 }
 
 // Sign compares the 95 % confidence interval of Student's t with 0. It returns 1 if the whole
-// interval lies above 0, −1 if the whole interval lies below 0, and otherwise 0. It ignores the
-// scale.
+// interval lies above 0, −1 if the whole interval lies below 0, and otherwise 0. It uses this
+// interval on every Scale.
 func (e Estimate) Sign() int {
 	switch {
 	case e.Mean > e.Margin:
@@ -165,8 +165,7 @@ func (e Estimate) Sign() int {
 	return 0
 }
 
-// Times returns the estimate of the quantity multiplied by a factor. The result is on the scale
-// AnyNumber.
+// Times multiplies the mean and the margin by a factor. The result is on the scale AnyNumber.
 func (e Estimate) Times(factor float64) Estimate {
 	return Estimate{Mean: factor * e.Mean, Margin: math.Abs(factor) * e.Margin, N: e.N}
 }
@@ -220,10 +219,10 @@ var ErrSpread = errors.New("experiment: estimates to pool: some have a spread an
 // sum of many such numbers does not overflow.
 const mostRepetitions = math.MaxInt32
 
-// Check returns an error if no repetitions of a measurement can give the estimate. The number of
-// repetitions must be from 1 to 2³¹−1. The scale must exist, and the mean must be a value on this
-// scale. The margin must not be negative or infinite, and must be NaN for one repetition. If
-// nothing could be measured, the mean and the margin may both be NaN.
+// Check returns an error for an estimate that cannot come from repetitions of a measurement. The
+// number of repetitions must be from 1 to 2³¹−1. The scale must exist, and the mean must be a value
+// on this scale. The margin must not be negative or infinite, and must be NaN for one repetition.
+// If nothing could be measured, the mean and the margin may both be NaN.
 func (e Estimate) Check() error {
 	switch {
 	case e.Scale < AnyNumber || e.Scale > Positive:
@@ -242,7 +241,7 @@ func (e Estimate) Check() error {
 // repetitions. If each estimate has only one repetition, the means of the estimates are the
 // repetitions. If these means are all equal, Pool returns the first estimate. If some estimates
 // have a margin and others have none, Pool returns ErrSpread. It also returns an error if there are
-// no estimates, if [Estimate.Check] returns one, or if a sum overflows.
+// no estimates, if [Estimate.Check] returns an error, or if a sum overflows.
 func Pool(all ...Estimate) (Estimate, error) {
 	if len(all) == 0 {
 		return Estimate{}, errors.New("experiment: no estimate to pool: give at least one")

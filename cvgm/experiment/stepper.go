@@ -28,9 +28,9 @@ type State struct {
 	Cosine float64
 }
 
-// States yields the states after 0, 1, 2, … steps. The sequence ends with the first error. After
-// ctx is done, the next error is ctx's error. The models of all states share the feature map of the
-// CV, so only one goroutine may use the models.
+// States yields the states after 0, 1, 2, … steps. The sequence ends with the first error. Once ctx
+// is done, this is ctx's error. The models of all states share the feature map of the CV, so only
+// one goroutine may use the models.
 func (w *Stepper) States(ctx context.Context) iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		gradient := make([]float64, len(w.Start))

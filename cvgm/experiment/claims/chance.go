@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// chance returns an upper bound of the probability of a wrong decision. Of all true values for
-// which the decision is wrong, it takes the value nearest to the estimate: the bound of the rule,
-// or the bound ± the smallest difference that matters. For this true value, chance returns the
-// probability of an estimate at least as decisive as the present one. If the measurement is not
-// decided, or if there are no repetitions, chance returns NaN.
+// chance returns an upper bound of the probability of a wrong decision. For some true values, the
+// decision is wrong. The nearest of them to the estimate is a bound of the rule. If the decision is
+// that no difference matters, it is a bound ± the smallest difference that matters. For this true
+// value, chance returns the probability of an estimate at least as decisive as the present one. If
+// the measurement is not decided, or if there are no repetitions, chance returns NaN.
 func (m *Measurement) chance() float64 {
 	r, e := m.rule, m.testedEstimate()
 	if !e.Repeated() || m.Verdict == NotDecided || m.Verdict == NotTestable || m.timed {
@@ -56,8 +56,9 @@ const Unlikely = .01
 // Level is the probability with which each test may decide wrongly.
 const Level = .05
 
-// Reckon counts the rows that repetitions have decided. It corrects the decisions for the number of
-// rows with the method of Holm (1979), "A simple sequentially rejective multiple test procedure".
+// Reckon counts the rows that repetitions have decided. Because there are many rows, it corrects
+// the decisions by the method of Holm (1979), "A simple sequentially rejective multiple test
+// procedure".
 func Reckon(claims []Claim) Reckoning {
 	var r Reckoning
 	var decided, drawn []chanceOf

@@ -65,10 +65,10 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 		remarks: byVerdict{ifHolds: "The early steps no longer count: the late ones give the gradient in λ₂."}}, belowRule(math.Sqrt(0x1p-52), computedDifference))
 }
 
-// worstDerivative returns the largest error of the derivatives in one input, or in all inputs if
-// input is "". The result maxDistance is the largest relative distance of a derivative from its
-// best finite difference. The result control is the smallest relative distance of a derivative from
-// a finite difference in a wrong input. The result n is the number of derivatives.
+// worstDerivative examines the derivatives with respect to one input, or to all inputs if input is
+// "". It returns the largest relative distance of a derivative from its best finite difference. It
+// also returns the smallest relative distance of a derivative from the finite difference for a
+// wrong input, and the number of derivatives.
 func worstDerivative(r *differentiability.DerivativeChecks, input string) (maxDistance, control experiment.Estimate, n int) {
 	maxDistance, control = on(experiment.Positive, once(0)), on(experiment.Positive, once(math.Inf(1)))
 	for i, c := range r.Checks {
@@ -103,7 +103,7 @@ func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
 		all.add(saysDifferentiable, m, belowRule(sixDigits, ofDigits))
 	}
 	all.add(saysFirstDerivation, Measurement{Text: "who was first", Ours: once(math.NaN()),
-		Remark: "The sentence is doubtful. " + erratum}, aboveRule(0, computedDifference))
+		Remark: "The sentence is doubtful. " + erratumRemark}, aboveRule(0, computedDifference))
 }
 
 func (all *measurements) limits(r *differentiability.Limits) {
@@ -142,24 +142,24 @@ func (all *measurements) errata(r *differentiability.ErrataResult) {
 		return describe(p, fmt.Sprintf("there θ%d becomes 0: difference of dθ%d/dλ1 from the left and from the right", k.Entry+1, k.Entry+1))
 	}
 	all.add(saysRange, Measurement{Text: "jump of the slope of min ½(x−a)², x ≤ 0, at a = 0, where all of that holds", Setting: "slope of the minimiser x(a) = min(a, 0), from the left and from the right", Ours: jump(r.Range.Left, r.Range.Right),
-		Remark: erratum}, smooth)
+		Remark: erratumRemark}, smooth)
 	all.add(saysLogisticJacobian, Measurement{role: printedJacobian, Text: "relative distance of the printed Jacobian from central differences", Setting: describe(logisticSetting, pick(r.Params, "C", "Train"), fmt.Sprintf("2 standard normal features, no intercept, labels the signs of x₁ + ½x₂ + %.6g·ε", r.Params.Noise), "Frobenius norm of the distance of the whole ∂θ/∂X, over the norm of the differences, at the minimiser θ"), Ours: on(experiment.Positive, once(r.Jacobian.PrintedError)),
-		Remark: erratum}, belowRule(sixDigits, ofDigits).or(PaperError))
+		Remark: erratumRemark}, belowRule(sixDigits, ofDigits).or(PaperError))
 	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope where a coefficient becomes 0", Setting: at(r.ElasticNet), Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
-		Remark: erratum}, smooth)
+		Remark: erratumRemark}, smooth)
 	all.add(saysSVMDifferentiable, Measurement{Text: "jump of the support vector machine's slope where a coefficient becomes 0", Setting: at(r.SVM), Ours: jump(r.SVM.Left, r.SVM.Right),
-		Remark: erratum}, smooth)
+		Remark: erratumRemark}, smooth)
 	all.add(saysSVMDifferentiable, Measurement{Text: "smallest eigenvalue of its quadratic program, which is to be positive definite", Setting: "in θp, θn and the slacks t, of which t and θp + θn have no curvature, whatever the data", Ours: once(r.Program.SVM),
-		Remark: erratum}, aboveRule(1e-9, computedDifference).or(PaperError))
+		Remark: erratumRemark}, aboveRule(1e-9, computedDifference).or(PaperError))
 	kink := Measurement{Text: "jump of the slope of θ in the weight a of the hinge loss, where θ = min(a, 1)", Setting: "two examples x = y = ±1, θ minimises the mean of a·max(0, 1−m) plus ½θ²: slopes from the left and from the right at a = 1", Ours: jump(r.Loss.Left, r.Loss.Right),
-		Remark: "The program is convex in θ. Its solution has a kink in α wherever an example reaches the margin, as that of the support vector machine has. " + erratum}
+		Remark: "The program is convex in θ. Its solution has a kink in α wherever an example reaches the margin, as that of the support vector machine has. " + erratumRemark}
 	all.add(saysSmoothInAlpha, kink, smooth)
 	all.add(saysBayesRule, Measurement{Text: "radius at which the likelier class changes", Setting: describe(kernels.DefaultRings().RingsData), Quoted: Printed.Rings.Radius, Ours: once(r.Bayes.Radius),
 		Control: &Control{Text: "the best half-plane's x₁", Ours: once(r.Bayes.Offset)}}, asPrinted(Printed.Rings.Radius))
 	all.add(saysSVMLabels, Measurement{Text: "largest change of θ when every example labelled 0 is replaced", Setting: describe(r.Params.LinearProblem, "0 for the label −1; the features of those examples drawn anew; θ by the program of the supplement"), Ours: once(r.Labels.ZeroMoves),
-		Remark: erratum}, aboveRule(1e-6, computedDifference).or(Slip))
+		Remark: erratumRemark}, aboveRule(1e-6, computedDifference).or(Slip))
 	all.add(saysLinear, Measurement{Text: "error of every linear rule through the origin on the rings, population", Setting: describe(kernels.DefaultRings().RingsData, "the half-plane x₁ > 0; by symmetry every other one"), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.Origin),
 		Control: &Control{Text: "with an intercept", Ours: once(1 - r.Bayes.HalfPlane)}}, asPrinted(Printed.Rings.Linear))
 	all.add(saysLinear, Measurement{Text: "error of the best linear rule with an intercept on the rings, population", Setting: describe(kernels.DefaultRings().RingsData, fmt.Sprintf("the best of the half-planes x₁ > t, at t = %.2f; without the intercept t the error is ½", r.Bayes.Offset)), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.HalfPlane),
-		Remark: erratum}, equalsRule(number64(Printed.Rings.Linear.Paper), ofAccuracy.size, ofAccuracy.why).or(PaperError))
+		Remark: erratumRemark}, equalsRule(number64(Printed.Rings.Linear.Paper), ofAccuracy.size, ofAccuracy.why).or(PaperError))
 }

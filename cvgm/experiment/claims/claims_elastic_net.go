@@ -46,10 +46,10 @@ func (all *measurements) elasticNet(r *elasticnet.Result) {
 		Control: &Control{Text: "the same steps in the opposite order", Ours: falls(back)},
 		Remark:  lowestAt(r.Long.TestLoss)}, aboveRule(.5, computedDifference))
 	all.add(saysUnion, Measurement{Text: "numbers in 𝒯ⱼ ∪ 𝒱ⱼ; n is that of the features", Setting: "the first experiment, Table 1", Ours: once(float64(r.Params.Train)),
-		Remark: erratum}, countRule(float64(r.Params.Features)).or(Slip))
+		Remark: erratumRemark}, countRule(float64(r.Params.Features)).or(Slip))
 }
 
-// lowestAt returns a sentence with the step of a long run at which the test loss is lowest.
+// lowestAt returns a sentence that names the step with the lowest test loss of a long run.
 func lowestAt(loss []float64) string {
 	if len(loss) == 0 {
 		return ""

@@ -22,7 +22,7 @@ func (all *measurements) rings(r *kernels.RingsResult) {
 	all.add(saysBayesRings, Measurement{Text: "accuracy of the Bayes rule, population", Setting: describe(r.Params.RingsData, bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
 		Control: &Control{Text: "CVGM before its first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Bayes))
 	all.add(saysBayesRings, Measurement{Text: "accuracy, CVGM minus the Bayes rule, on the same test set", Setting: setting, Ours: once(run.FinalAccuracy() - r.Bayes.Test), Aside: true,
-		remarks: byVerdict{ifHolds: "On this test set CVGM beats the Bayes rule, which no rule does in the population.", ifFails: "CVGM does not beat the Bayes rule. " + erratum}}, aboveRule(0, computedDifference))
+		remarks: byVerdict{ifHolds: "On this test set CVGM beats the Bayes rule, which no rule does in the population.", ifFails: "CVGM does not beat the Bayes rule. " + erratumRemark}}, aboveRule(0, computedDifference))
 	reached := "It is never reached."
 	if step := slices.IndexFunc(run.Accuracy, func(a float64) bool { return a >= number64(p.Accuracy10.Paper) }); step >= 0 {
 		reached = fmt.Sprintf("It is reached at step %d.", step)
@@ -44,7 +44,7 @@ func (all *measurements) rings(r *kernels.RingsResult) {
 		Remark: "The Jacobian lacks the derivative of π, and the code holds the validation features constant."}, aboveRule(.999, computedDifference).or(PaperError))
 }
 
-// AboutTen is the number of steps that stands for the paper's words "about 10 iterations".
+// AboutTen is the number of steps for which the paper writes "about 10 iterations".
 const AboutTen = 10
 
 // oneUnitMore returns a copy of the problem k. In the copy, the first hidden layer of the network
@@ -64,7 +64,7 @@ func (all *measurements) xor(r *kernels.XORResult) {
 	all.add(saysXOR, Measurement{role: xorAccuracy, Text: fmt.Sprintf("test accuracy after %d steps", r.Params.Steps), Setting: setting, Quoted: p.Accuracy, Ours: once(run.FinalAccuracy()),
 		Control: &Control{Text: "before the first step", Ours: once(run.Accuracy[0])}}, asPrinted(p.Accuracy))
 	all.add(saysXOR, Measurement{role: xorBayes, Text: "accuracy of the Bayes rule, population", Setting: describe(r.Params.XORData, bayesSetting), Quoted: p.Bayes, Ours: once(r.Bayes.Population),
-		remarks: byVerdict{ifFails: fmt.Sprintf("CVGM's %s lies %.1f standard deviations between test sets of %d from it. ", short(run.FinalAccuracy()), math.Abs(run.FinalAccuracy()-r.Bayes.Population)/math.Sqrt(r.Bayes.Population*(1-r.Bayes.Population)/float64(r.Params.Test)), r.Params.Test) + erratum}},
+		remarks: byVerdict{ifFails: fmt.Sprintf("CVGM's %s lies %.1f standard deviations between test sets of %d from it. ", short(run.FinalAccuracy()), math.Abs(run.FinalAccuracy()-r.Bayes.Population)/math.Sqrt(r.Bayes.Population*(1-r.Bayes.Population)/float64(r.Params.Test)), r.Params.Test) + erratumRemark}},
 		asPrinted(p.Bayes).or(PaperError))
 }
 
@@ -102,10 +102,9 @@ func (all *measurements) gradientParts(r *kernels.GradientPartsResult) {
 		ofAllSets)
 }
 
-// nearBayes returns a rule for accuracies on the rings that are near the accuracy of the Bayes
-// rule. The argument lineAccuracy is the accuracy of the best line. The rule requires the accuracy
-// of the Bayes rule, minus a quarter of the difference between the Bayes rule and the best line.
-// Both accuracies are exact.
+// nearBayes returns a rule for accuracies on the rings. The accuracy must be above the accuracy of
+// the Bayes rule, minus a quarter of its lead over the best line. The accuracy of the Bayes rule
+// and the argument lineAccuracy, the accuracy of the best line, are exact.
 func nearBayes(d kernels.RingsData, lineAccuracy float64) rule {
 	bayes, err := d.Rings().Bayes()
 	if err != nil { // the parameters are invalid, so nothing has run with them

@@ -14,10 +14,10 @@ const (
 	byHyperparameters
 )
 
-// gradientMap adds measurements to the sentence of the paper about few examples. The measurements
-// show two things: whether few data favour the gradient of the CV loss over the gradient of the
-// training loss, and whether many hyperparameters do. No row decides the sentence, because the
-// sentence only reports an optimisation.
+// gradientMap adds measurements to the sentence of the paper about few examples. Each compares the
+// gradient of the CV loss with the gradient of the training loss. The measurements show whether few
+// examples favour the gradient of the CV loss, and whether many hyperparameters favour it. No row
+// decides the sentence, because the sentence only reports an optimisation.
 func (all *measurements) gradientMap(r *manyhyper.MapResult) {
 	for _, n := range r.Levels(manyhyper.MapOfWeights, byExamples) {
 		all.weightsOfSize(r, int(n))

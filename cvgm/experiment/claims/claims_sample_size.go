@@ -26,8 +26,9 @@ func leadsOf(r *samplesize.Result, method, rival int) [][]float64 {
 	return leads
 }
 
-// perDoubling estimates by how much the values change if the size is doubled. Each seed gives one
-// slope. The slopes are independent, because the cells of the experiment are independent.
+// perDoubling estimates by how much the values change if the size is doubled. For each seed, it
+// fits a line to the values as a function of log₂ of the size. The slopes of these lines are
+// independent, because the cells of the experiment are independent.
 func perDoubling(r *samplesize.Result, values [][]float64) experiment.Estimate {
 	var slopes []float64
 	for seed := range values[0] {
@@ -219,9 +220,9 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 	}
 }
 
-// helpThatMatters returns the name of the risk, and the smallest differences in risk that matter in
-// two comparisons. Both compare a descent of the CV loss with a rival. For vsTraining, the rival is
-// a descent of the training loss. For vsRandom, the rival is a random search. Against a poor rival,
+// helpThatMatters returns the name of the risk, and smallest relevant differences in risk for two
+// comparisons. Both compare a descent of the CV loss with a rival. For vsTraining, the rival is a
+// descent of the training loss. For vsRandom, the rival is a random search. Against a poor rival,
 // only a larger difference matters. For penalties, the descent of the training loss is a poor
 // rival, because the training loss chooses no penalty. For the weights of a network, random search
 // is a poor rival, because it does not learn the weights.

@@ -22,8 +22,8 @@ func excessAt(r *searches.Result, name string, evaluations int) []float64 {
 	return v
 }
 
-// lowerShare estimates the share of data sets on which the value in a is lower than the value in b.
-// An equal pair counts as half.
+// lowerShare estimates the share of data sets i for which a[i] is lower than b[i]. An equal pair
+// counts as half.
 func lowerShare(a, b []float64) experiment.Estimate {
 	return experiment.ShareOf(experiment.Wins(a, b))
 }

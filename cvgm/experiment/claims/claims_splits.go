@@ -30,7 +30,7 @@ func (all *measurements) splits(r *splits.Result) {
 		Setting: describe(gradient, ratioSetting),
 		Ours:    many.GradientShare,
 		Control: &Control{Text: "uniform splits in their place", Ours: once(1)},
-		Remark:  "The second 𝒱ⱼ is a slip. " + erratum}, belowRule(1, ofWhole))
+		Remark:  "The second 𝒱ⱼ is a slip. " + erratumRemark}, belowRule(1, ofWhole))
 	all.add(saysBalanced, Measurement{Text: "test loss of the tuned model, balanced minus uniform splits", Setting: tuned(fmt.Sprintf("K = %d, ", many.K) + pick(r.Params, "P")), Ours: many.BalancedMinusUniform.Difference, Aside: true,
 		Control: &Control{Text: "uniform splits in their place", Ours: once(0)}}, belowRule(0, ofSquaredLoss))
 	first, last := r.ByK[0], r.ByK[len(r.ByK)-1]

@@ -26,7 +26,7 @@ func (all *measurements) stability(r *stability.Result) {
 	settings := r.Settings()
 	// The interval of the share is Wilson's interval. It assumes independent data sets, but all
 	// settings here use the same data sets. Nevertheless, the share scatters from draw to draw no
-	// more than a share of independent data sets would.
+	// more than it would with independent data sets.
 	share := func(holds func(stability.Parts) bool) experiment.Estimate {
 		n := 0
 		for _, s := range settings {
@@ -54,5 +54,5 @@ func (all *measurements) stability(r *stability.Result) {
 		remarks: byVerdict{ifFails: fmt.Sprintf("From such a start CVGM does not lower Δ. It descends the CV loss, from %s to %s.", short(heavy.CVLoss[0]), short(heavy.CVLoss[1]))}}, belowRule(0, ofSquaredLoss))
 	at := r.Learners[0]
 	all.add(saysCancel, Measurement{Text: fmt.Sprintf("what the display exceeds E[R] by, %s, %s = %g", at.Name, at.Hyper, at.At[0]), Setting: describe("the display, l(A(S), z′) in the place of l(A(Sⁱ), z′) in its last term, exceeds E[R] by Δ", stabilitySides(r.Params)), Ours: at.Parts[0].Delta,
-		Remark: erratum}, zeroRule(ofPoorSquaredLoss).or(PaperError))
+		Remark: erratumRemark}, zeroRule(ofPoorSquaredLoss).or(PaperError))
 }

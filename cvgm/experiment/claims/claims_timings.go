@@ -10,9 +10,9 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// The paper's sentence about line 4 has a second reading. The map literally holds a remark for each
-// verdict on this reading.
-var literally = map[Verdict]string{
+// The paper's sentence about line 4 has a second reading. byLiteralReading maps each verdict on
+// this reading to a remark.
+var byLiteralReading = map[Verdict]string{
 	Confirmed:   "By that reading, too, the sentence holds.",
 	TooLittle:   "By that reading, too, the sentence holds.",
 	Differs:     "By that reading the sentence does not hold.",
@@ -68,13 +68,13 @@ func (all *measurements) timings(t *Timings) {
 	all.add(saysLittleOnTop, Measurement{timed: true, Text: "time that the gradient adds to the loss over that of differences, one more loss for each hyperparameter, the largest of three experiments", Setting: three, Ours: quotients,
 		Control: &Control{Text: "differences in its place", Ours: once(1)}}, little)
 	evaluating := func(search string) experiment.Estimate {
-		return t.measure("cvgm/experiment/searches.Searcher/"+search, "evaluating/search")
+		return t.medianOf("cvgm/experiment/searches.Searcher/"+search, "evaluating/search")
 	}
 	both := evaluating("projected_gradient,_paper's_step")
 	all.add(saysMostTime, Measurement{timed: true, Text: "share of lines 3 and 4, the K fits, their loss and its gradient, in the time of CVGM's steps, elastic net",
 		Setting: t.setting(netTiming(published)+", the fits from the last ones", "100 evaluations with the paper's step on one core"), Ours: both,
 		Control: &Control{Text: "a Bayesian search in their place", Ours: evaluating("Bayesian")},
-		Remark:  "To find the gradient, the paper's next sentence splits up the K fits, so that line 4 includes them. Line 4 can also be read as the gradient alone, the next row. " + literally[aboveRule(.5, ofWhole).judge(mostly, nil).Verdict]}, aboveRule(.5, ofWhole))
+		Remark:  "To find the gradient, the paper's next sentence splits up the K fits, so that line 4 includes them. Line 4 can also be read as the gradient alone, the next row. " + byLiteralReading[aboveRule(.5, ofWhole).judge(mostly, nil).Verdict]}, aboveRule(.5, ofWhole))
 	all.add(saysMostTime, Measurement{timed: true, Text: "share of the gradient alone in the time of loss and gradient, the largest of three experiments", Setting: three, Ours: mostly, Aside: !math.IsNaN(both.Mean),
 		remarks: byVerdict{ifHolds: "The gradient takes the larger part.", ifFails: "The fits take the larger part: their factors serve the gradient, too."}}, aboveRule(.5, ofWhole))
 	speedUp := func(k int) experiment.Estimate {

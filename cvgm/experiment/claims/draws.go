@@ -97,10 +97,10 @@ func Moved(claims []Claim, draw0 Record) []string {
 	return moved
 }
 
-// Pool judges the claims with the repetitions of all draws together. From the argument claims, it
-// takes the texts, the settings, the rules and the scales of the intervals. If there are no draws,
-// Pool returns an error. If a draw lacks a row or a part of a row, Pool also returns an error,
-// because the record comes from another version of the program.
+// Pool judges the claims anew, from the repetitions of all draws together. The texts, the settings,
+// the rules and the scales of the intervals come from the given claims. If there are no draws, Pool
+// returns an error. If a draw lacks a row or a part of a row, Pool also returns an error, because
+// the record comes from another version of the program.
 func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	if len(draws) == 0 {
 		return nil, errors.New("claims: no draw to pool: record some")
@@ -147,8 +147,8 @@ func Pool(claims []Claim, draws []Record) ([]Claim, error) {
 	return pooled, nil
 }
 
-// pool judges the row with the estimates from all draws together. For a part of the row,
-// byPart[part] holds the estimates of the draws, and pooled[part] holds their pooled estimate.
+// pool judges the row anew, from the estimates of all draws. For a part of the row, byPart[part]
+// holds the estimates of the draws, and pooled[part] holds their pooled estimate.
 func (m *Measurement) pool(byPart map[string][]experiment.Estimate, pooled map[string]experiment.Estimate) {
 	oneDraw := *m // holds the estimates of one draw after the other
 	m.Ours = pooled[partOurs]
@@ -247,8 +247,8 @@ const recordAgain = "restore the file, or record all draws again"
 
 // ReadRecords reads the records of consecutive draws from one table with one heading. It returns
 // the records in the order of the draws, and the number of the first draw. It skips lines that
-// begin with #. It returns an error for a line that [Record.Write] cannot have written, and for a
-// second line with the same part of a row.
+// begin with #. It returns an error for a line that [Record.Write] cannot have written. If two
+// lines have the same draw, row and part of the row, it also returns an error.
 func ReadRecords(from io.Reader) (draws []Record, first int, err error) {
 	c := csv.NewReader(from)
 	c.Comment = '#'

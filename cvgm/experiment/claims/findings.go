@@ -104,9 +104,8 @@ func withMoreWeights(of []*Measurement) string {
 	return fmt.Sprintf("; %s %s", map[Help]string{Helps: "more so", Harms: "less so", Slight: "alike", Undecided: "undecided"}[of[0].help()], of[0].size)
 }
 
-// bySize lists the sizes in four groups. The CV loss helps at some sizes and harms at others. At
-// further sizes its effect is too small to matter, and at the remaining sizes the effect is not
-// decided.
+// bySize lists the sizes in four groups: the CV loss helps, harms, makes no difference that
+// matters, or the effect is not decided.
 func bySize(of []*Measurement) string {
 	sizes := make(map[Help][]string)
 	for _, m := range of {

@@ -7,11 +7,11 @@ import (
 
 // Limits lists the names of the findings that rest on choices.
 type Limits struct {
-	// Chosen lists the findings whose rule uses a smallest difference that matters. If the smallest
+	// Chosen lists the findings whose rule has a minimum relevant difference. If the minimum
 	// differences of all rows are halved or doubled, the words or the verdict of some findings
 	// change. Moved lists these findings.
 	Chosen, Moved []string
-	// NotThePapers lists the findings whose number of splits, start or box differs from the
+	// NotThePapers lists the findings whose start, box or number of splits differs from the
 	// paper's.
 	NotThePapers []string
 }
@@ -38,8 +38,8 @@ func LimitsOf(claims []Claim) Limits {
 }
 
 // withDifferences multiplies all smallest differences that matter by a factor, and then judges the
-// claims again. A rule with two bounds keeps its middle. A rule that allows a share of a bad
-// choice's loss is not changed.
+// claims again. A rule with two bounds keeps its middle. A rule with a measured bound is not
+// changed.
 func withDifferences(claims []Claim, factor float64) []Claim {
 	others := make([]Claim, len(claims))
 	for i, c := range claims {

@@ -13,12 +13,12 @@ type Measurement struct {
 	// Ours is the measured estimate. A value that is computed only once has N = 1 and no margin. If
 	// nothing can be measured, Mean is NaN.
 	Ours experiment.Estimate
-	// Beyond is Ours minus the bound of the rule if the bound is measured on the same data sets as
-	// Ours. It is the mean of the differences on these data sets. Otherwise it is nil.
+	// If the bound of the rule is measured on the same data sets as Ours, Beyond is the mean over
+	// these data sets of Ours minus the bound. If not, Beyond is nil.
 	Beyond *experiment.Estimate
 	Rule   string // how the verdict follows from Ours
-	// If the distance of Ours from the bound of the rule is below Smallest, it does not matter.
-	// Reason explains the choice of this number.
+	// A distance of Ours from the bound of the rule does not matter if it is below Smallest. Reason
+	// explains the choice of Smallest.
 	Smallest float64
 	Reason   string
 	Judgement
@@ -77,12 +77,12 @@ const (
 	xorBayes
 )
 
-// Tells returns the smallest distance from the bound that the repetitions distinguish from 0 (see
-// [Telling]). It uses the largest of three standard errors: at the bound, and at 2·Smallest above
-// and below the bound. The standard error at the bound alone could be too small. For example, the
-// standard error of a jump is proportional to the size of the jump. Near a small bound, this error
-// is small, even if the estimate is far from the bound. For a value that is computed only once,
-// Tells returns 0.
+// Tells returns how far from the bound an estimate must be, so that the repetitions distinguish the
+// distance from 0 (see [Telling]). It uses the largest of three standard errors: at the bound, and
+// at 2·Smallest above and below the bound. The standard error at the bound alone could be too
+// small. For example, the standard error of a jump is proportional to the size of the jump. Near a
+// small bound, this error is small, even if the estimate is far from the bound. For a value that is
+// computed only once, Tells returns 0.
 func (m *Measurement) Tells() float64 {
 	e, bound := m.testedEstimate(), m.middleOfRule()
 	return Telling * max(e.SEAt(bound-2*m.Smallest), e.SEAt(bound), e.SEAt(bound+2*m.Smallest))
@@ -120,7 +120,7 @@ func (m *Measurement) setRule(r rule) {
 
 // byVerdict holds a remark for each result of a rule: ifHolds if the rule holds, ifFails if the
 // rule does not hold, and ifOpen if the repetitions do not decide. If the difference is too small
-// to matter, ifNegligible replaces ifFails, unless it is empty.
+// to matter and ifNegligible is not empty, ifNegligible replaces ifFails.
 type byVerdict struct{ ifHolds, ifFails, ifOpen, ifNegligible string }
 
 func (b byVerdict) text(m *Measurement) string {
@@ -163,13 +163,13 @@ func (all *measurements) add(s sentence, m Measurement, r rule) {
 	all[s] = append(all[s], m)
 }
 
-// paired returns the estimate of losses[i] − badLosses[i]/4 over the data sets i, for
+// paired returns the mean of losses[i] − badLosses[i]/4 over the data sets i, for
 // [Measurement.Beyond]. The slice badLosses holds the losses of a bad choice.
 func paired(losses, badLosses []float64) *experiment.Estimate {
 	e := experiment.EstimateOf(beyondQuarter(losses, badLosses))
 	return &e
 }
 
-// The constant erratum is the remark on a row that shows an error in the paper. The table in
-// 05_differentiability lists all these errors.
-const erratum = "See the errata in 05_differentiability."
+// erratumRemark is for a row that shows an error in the paper. The table in 05_differentiability
+// lists all these errors.
+const erratumRemark = "See the errata in 05_differentiability."

@@ -70,10 +70,10 @@ var Printed = struct {
 		Hyperparameters: Quoted{Paper: "4482"},
 		LastLoss:        Quoted{Code: ".3172"},
 		Accuracy:        Quoted{Paper: ".72", Code: ".716"},
-		// The measurement in the method xor of claims_kernels.go compares this number with
-		// synth.XOR.Bayes. The code that prints the number compares predictions in {0, 1} with
-		// labels in {−1, 1}, so all examples of class −1 count as correct. XORCoded in
-		// cvgm/experiment/differentiability/errata.go computes the number in the same way.
+		// The method xor in claims_kernels.go compares this number with synth.XOR.Bayes. The
+		// published code computes the number from predictions in {0, 1} and labels in {−1, 1}, so
+		// all examples of class −1 count as correct. XORCoded in
+		// cvgm/experiment/differentiability/errata.go has the same mistake on purpose.
 		Bayes: Quoted{Paper: ".851", Code: ".851"},
 	},
 	SampleSizeWins: Quoted{Code: ".782608695652174"},

@@ -1,7 +1,7 @@
 package claims
 
-// A sentence is the number of a judged sentence of the paper. The numbers are in the order of the
-// paper.
+// A value of type sentence is the number of a judged sentence of the paper. The numbers are in the
+// order of the paper.
 type sentence int
 
 const (
@@ -66,8 +66,8 @@ const (
 	FeaturesClaim = int(saysFeatures) + 1
 )
 
-// The variable quotations holds the judged sentences, or clauses of long sentences, with their
-// sections. The field summary is a description in at most twelve words, which are not the paper's.
+// quotations holds the section and the text of each judged sentence, or of a clause if the sentence
+// is long. The field summary describes the sentence in at most twelve words of our own.
 var quotations = [sentences]struct{ section, summary, text string }{
 	saysDifferentiable:           {"Abstract", "The CV risk of logistic regression, elastic net and SVM is differentiable", "we show that the cross-validation risk is differentiable with respect to the hyperparameters and training data for many common machine learning algorithms, including logistic regression, elastic-net regression, and support vector machines."},
 	saysEfficient:                {"Abstract", "CVGM optimizes many hyperparameters efficiently", "Our method enables efficient optimization in high-dimensional hyperparameter spaces of the cross-validation risk"},

@@ -32,8 +32,7 @@ func describe(parts ...any) string {
 	return strings.Join(all, "; ")
 }
 
-// otherSetting is a phrase for the setting of a row. A row has this phrase if its splits, start or
-// box are not the paper's.
+// otherSetting is a phrase in the setting of a row whose splits, start or box are not the paper's.
 const otherSetting = "in the place of the paper's"
 
 // splitsBesidePaper returns a note on the number k of splits of a row. The text of the row's
@@ -71,9 +70,9 @@ func pick(p any, names ...string) string {
 	return strings.Join(groups, "; ")
 }
 
-// digits returns a parameter as text, with commas between the entries of a list. If the unit is a
-// logarithm, it returns the power itself. It writes six digits, so that changes by rounding are not
-// visible; see ./reproduce.sh --sensitivities.
+// digits returns a parameter as text, with commas between the entries of a list. If the parameter
+// is a logarithm, the text is the number without the logarithm. It has six digits, so that changes
+// by rounding are not visible; see ./reproduce.sh --sensitivities.
 func digits(v reflect.Value, unit string) string {
 	x, verb := v.Interface(), "%v"
 	if strings.HasPrefix(unit, "log10") {
@@ -109,9 +108,9 @@ var gradients = map[kernels.Variant]string{
 	kernels.Full:      "exact gradient, intercept not penalised",
 }
 
-// startBesidePaper and boxBesidePaper describe a search for the elastic net's penalties whose start
-// or box differs from the paper's. The setting of the search begins with these texts. For the
-// paper's start and box, the functions return "".
+// startBesidePaper and boxBesidePaper return texts with which the setting of a search for penalties
+// begins. The texts state a start or a box that differs from the paper's. For the paper's start and
+// box, the functions return "".
 func startBesidePaper(p elasticnet.PenaltyCVGM) string {
 	paper := elasticnet.PaperPenaltyCVGM
 	if p.StartLambda1 == paper.StartLambda1 && p.StartLambda2 == paper.StartLambda2 {

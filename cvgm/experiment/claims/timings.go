@@ -78,8 +78,8 @@ func ReadTimings(path string) (*Timings, error) {
 	return t, nil
 }
 
-// Lowest returns the lowest value of a benchmark in a unit, or NaN if there is no record. The run
-// with the lowest value is the run that other programs disturbed least.
+// Lowest returns the lowest recorded value of a benchmark, in the given unit, or NaN if there is no
+// record. The run with the lowest value is the run that other programs disturbed least.
 func (t *Timings) Lowest(benchmark, unit string) float64 {
 	if m := t.Benchmarks[benchmark][unit]; m.Lowest > 0 {
 		return m.Lowest
@@ -87,9 +87,9 @@ func (t *Timings) Lowest(benchmark, unit string) float64 {
 	return math.NaN()
 }
 
-// measure returns the median of a benchmark in a unit, or NaN if there is no record. The margin is
-// the distance from the median to the farther end of its interval.
-func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
+// medianOf returns the median of a benchmark in the given unit, or NaN if there is no record. The
+// Margin of the result is the distance from the median to the farther end of its interval.
+func (t *Timings) medianOf(benchmark, unit string) experiment.Estimate {
 	m, ok := t.Benchmarks[benchmark][unit]
 	if !ok {
 		return once(math.NaN())
@@ -98,9 +98,9 @@ func (t *Timings) measure(benchmark, unit string) experiment.Estimate {
 	return experiment.Estimate{Mean: m.Median, Margin: max(high-m.Median, m.Median-low), N: t.RunsOfEach}
 }
 
-// estimate estimates f(a, b) for the median times a and b of two benchmarks. The function f must be
-// monotone in each time. The margin is the distance to the farthest value of f for times in the
-// intervals of the medians.
+// estimate returns f(a, b), where a and b are the median times of two benchmarks. The function f
+// must be monotone in each time. The Margin of the result is the distance to the farthest value of
+// f for times in the intervals of the medians.
 func (t *Timings) estimate(first, second string, f func(a, b float64) float64) experiment.Estimate {
 	a, b := t.Benchmarks[first]["ns/op"], t.Benchmarks[second]["ns/op"]
 	if !(a.Median > 0 && b.Median > 0) {

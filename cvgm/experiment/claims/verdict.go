@@ -71,11 +71,12 @@ const (
 //
 // Telling determines the number of repetitions. A pilot gives the standard deviation s between
 // repetitions. Ten draws together need (Telling·s/d)² repetitions. The pilot is draw 20. Its data
-// are neither in the ten recorded draws nor in the ten draws after them. Its estimates are in
-// testdata/pilot.csv, and TestPilotHasPower compares them with d. This file holds the experiments
-// whose number of repetitions follows from the pilot. The other rows have older numbers of
-// repetitions. TestRecordedDrawsHavePower checks these rows on the recorded draws. The cards of the
-// claims mark rows with too few repetitions. For times, the repetitions are the runs of the
+// are neither in the ten recorded draws nor in the ten draws after them.
+//
+// The file testdata/pilot.csv holds the experiments whose number of repetitions follows from the
+// pilot. TestPilotHasPower compares their estimates with d. For the other experiments,
+// TestRecordedDrawsHavePower checks the number of repetitions on the recorded draws. The cards of
+// the claims mark rows with too few repetitions. For times, the repetitions are the runs of the
 // benchmarks, and there are no draws.
 const Telling = 2 * 1.6448536269514722
 
@@ -95,20 +96,20 @@ type rule struct {
 	text         string
 	low, high    float64
 	excludesEnds bool // low and high themselves are excluded
-	// minSize is the smallest distance from a bound that matters. For a value that is computed only
-	// once, it does not affect the verdict.
+	// A distance from a bound matters if it is at least minSize. The verdict on a value that is
+	// computed only once does not depend on minSize.
 	minSize difference
 	// The field bound is the upper bound of the rule if this bound is measured, and otherwise nil.
 	// A measured bound is a share of a bad choice's loss. The field badChoice names the bad choice.
 	bound     *experiment.Estimate
 	badChoice string
-	// The field ifHolds is the verdict if the rule holds. Empty: Confirmed. The field ifFails is
-	// the verdict if the rule does not hold. Empty: Differs.
+	// The field ifHolds is the verdict if the rule holds, and ifFails is the verdict if it does not
+	// hold. If they are empty, the verdicts are Confirmed and Differs.
 	ifHolds, ifFails Verdict
 }
 
-// A difference is the smallest change of a quantity that would matter to a reader, with the reason
-// for its size.
+// A difference holds the size of the smallest change that would matter to a reader, and the reason
+// for this size.
 type difference struct {
 	size float64
 	why  string
@@ -138,8 +139,8 @@ var (
 )
 
 // sixDigits bounds the relative distance of a correct derivative from the best finite difference.
-// The rounding of the finite difference causes distances of up to about 1e-8. For a derivative in a
-// wrong input, the distance is a hundredth or more.
+// The rounding of the finite difference causes distances of up to about 1e-8. The derivative with
+// respect to a wrong input has a distance of a hundredth or more.
 const sixDigits = 1e-6
 
 // perDoublings converts a difference between the smallest and the largest size into a slope: the
@@ -149,8 +150,8 @@ func (d difference) perDoublings(smallest, largest int) difference {
 	return difference{d.size / n, fmt.Sprintf("%g over the %.2g doublings from N = %d to %d; %s", d.size, n, smallest, largest, d.why)}
 }
 
-// equalsRule returns a rule that requires a value near the parameter number. The difference may be
-// at most tol, which is also the smallest difference that matters.
+// equalsRule returns a rule that requires a value within tol of the given number. The smallest
+// difference that matters is also tol.
 func equalsRule(number, tol float64, why string) rule {
 	return rule{text: fmt.Sprintf("within %.4g of %g", tol, number), low: number - tol, high: number + tol, minSize: difference{tol, why}}
 }
@@ -158,7 +159,7 @@ func equalsRule(number, tol float64, why string) rule {
 // zeroRule returns a rule that requires the value 0, up to the smallest difference that matters.
 func zeroRule(d difference) rule { return equalsRule(0, d.size, d.why) }
 
-// countRule returns a rule that requires a value equal to the parameter number, a count.
+// countRule returns a rule that requires a count equal to the given number.
 func countRule(number float64) rule {
 	return rule{text: fmt.Sprintf("%g", number), low: number, high: number, minSize: difference{0, "a count"}}
 }
@@ -188,8 +189,8 @@ func withinRule(q Quoted, tol float64) rule {
 	return r
 }
 
-// aboveRule returns a rule that requires a value above the bound. The parameter d is the smallest
-// difference that matters if there are repetitions. For a value that is computed only once, d is
+// aboveRule returns a rule that requires a value above the bound. If there are repetitions, d is
+// the smallest difference that matters. For a value that is computed only once, the size of d is
 // zero.
 func aboveRule(bound float64, d difference) rule {
 	return rule{text: "above " + short(bound), low: bound, high: math.Inf(1), excludesEnds: true, minSize: d}
@@ -199,12 +200,12 @@ func belowRule(bound float64, d difference) rule {
 	return rule{text: "below " + short(bound), low: math.Inf(-1), high: bound, excludesEnds: true, minSize: d}
 }
 
-// The variable computed is the smallest difference that matters for a value without sampling error.
-// It is 0, so every difference between the value and its bound matters.
+// computedDifference is for a value without sampling error. Its size is 0, so every difference
+// between the value and its bound matters.
 var computedDifference = difference{0, "the value has no error but rounding"}
 
-// ofAllSets is a rule for a distance in standard deviations, which must be at most 1.96. This is
-// true of 95 % of all data sets or test sets.
+// ofAllSets requires a distance of at most 1.96 standard deviations. If the claim is true, 95 % of
+// all data sets or test sets satisfy this rule.
 var ofAllSets = rule{text: "within 1.96 of 0, as 95 % of all sets", low: -1.96, high: 1.96, minSize: difference{1.96, "what 19 of 20 sets stay within"}}
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 3, 64) }
@@ -219,8 +220,8 @@ func withMargin(e experiment.Estimate) string {
 const quarter = .25
 
 // littleOf returns a rule that requires a loss below a quarter of the loss of a bad choice. Both
-// losses are measured. The verdict therefore comes from their difference, [Measurement.Beyond]: the
-// loss minus a quarter of the bad choice's loss.
+// losses are measured. The verdict therefore comes from [Measurement.Beyond], which is the loss
+// minus a quarter of the bad choice's loss.
 func littleOf(worst experiment.Estimate, choice string) rule {
 	return littleBound(worst.Times(quarter), choice)
 }
@@ -266,9 +267,9 @@ func (r rule) oneSided() (bound float64, isOneSided bool) {
 	return 0, false
 }
 
-// judge applies the rule to the estimate m. It uses the argument overBound only if the bound of the
-// rule is measured. The argument is the estimate of m minus the bound. If it is nil, judge computes
-// this difference, and assumes that m and the bound are independent.
+// judge applies the rule to the estimate m. Only a rule with a measured bound uses overBound, an
+// estimate of the difference between m and the bound. If overBound is nil, judge computes this
+// difference as if m and the bound were independent.
 func (r rule) judge(m experiment.Estimate, overBound *experiment.Estimate) Judgement {
 	j := r.plainJudgement(m, overBound)
 	switch {
@@ -341,8 +342,8 @@ func (r rule) judgeSide(m experiment.Estimate, bound float64) Judgement {
 	return j
 }
 
-// judgeLittle applies a rule to the estimate m. The rule allows at most a share of a bad choice's
-// loss. The field Sign of the judgement is the side of 0 on which the interval of m lies.
+// judgeLittle applies a rule with a measured bound to the estimate m. The field Sign of the
+// judgement is the side of 0 on which the interval of m lies.
 func (r rule) judgeLittle(m experiment.Estimate, beyond *experiment.Estimate) Judgement {
 	if beyond == nil {
 		d := r.lessBound(m)
