@@ -80,8 +80,8 @@ func newGrad(d learn.Data, hyper []float64) *learn.Grad {
 	return &learn.Grad{Hyper: make([]float64, len(hyper)), X: mat.NewDense(n, m, nil), Y: make([]float64, n)}
 }
 
-// learner returns a function that checks the derivatives of cᵀθ for a random vector c. For the
-// parameter labels see movedData.
+// learner returns a function that checks the derivatives of cᵀθ for a random vector c. If labels is
+// true, the labels are ±1; see movedData.
 func (p DerivativesParams) learner(l learn.ForwardLearner, draw func(src synth.Source, n int) learn.Data, labels bool, hyper []float64, names ...string) func(ctx context.Context, c *checker, src *synth.Stream) error {
 	return func(ctx context.Context, c *checker, src *synth.Stream) error {
 		d := draw(src, p.Train)
@@ -159,8 +159,8 @@ func (p DerivativesParams) checkKernelSVM(ctx context.Context, c *checker, src *
 	})
 }
 
-// checkQP checks the derivatives of a scalar function of the solution z and the multipliers λ and ν
-// of a random quadratic program.
+// checkQP checks the derivatives of a scalar function of z, λ and ν: the solution and the
+// multipliers of a random quadratic program.
 func checkQP(_ context.Context, c *checker, src *synth.Stream) error {
 	const n, m, q = 6, 8, 2
 	root := mat.NewDense(n, n, normals(src, n*n))
@@ -276,8 +276,8 @@ func checkProgram(_ context.Context, c *checker, src *synth.Stream) error {
 	return nil
 }
 
-// checkCV checks gradients of two whole CV losses. The first gradient is in the penalties of an
-// elastic net. The second is in the weights of a network that makes the features of a logistic
+// checkCV checks gradients of two whole CV losses: with respect to the penalties of an elastic net,
+// and with respect to the weights of a network. The network makes the features of a logistic
 // regression.
 func (p DerivativesParams) checkCV(ctx context.Context, c *checker, src *synth.Stream) error {
 	splits, err := cvgm.RandomSplits(src, p.Train, p.K, p.P)
@@ -389,8 +389,8 @@ func solveDie(alpha []float64) (x []float64, lambda, nu float64) {
 	return x, lambda, nu
 }
 
-// Run checks the derivatives of each example in all inputs of the example, one derivative per
-// input.
+// Run checks the derivatives of each example, one derivative with respect to each input of the
+// example.
 func (p DerivativesParams) Run(ctx context.Context, hooks experiment.Hooks) (*DerivativeChecks, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err

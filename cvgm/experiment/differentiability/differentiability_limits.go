@@ -20,8 +20,7 @@ import (
 )
 
 // DifferentiabilityLimitsParams are the parameters of experiments at points without a derivative.
-// The paper gives conditions for a derivative. At these points, its conditions fail or do not
-// suffice.
+// At these points, the paper's conditions for a derivative fail or do not suffice.
 type DifferentiabilityLimitsParams struct {
 	LinearProblem
 	K        int     `help:"cross-validation splits" range:"[1,∞)" small:"[2,6]" setting:"CV loss of K = %v uniform splits"`
@@ -46,13 +45,15 @@ type RangeCounterexample struct {
 	// RangeResidual is the least-squares distance of ∇_a g from the range of ∇_z g. If it is 0, the
 	// paper's condition holds.
 	RangeResidual float64
-	// Rule is the error that the general rule for convex programs returns at the kink.
+	// Rule is the text of the error at the kink. The general rule for convex programs returns this
+	// error.
 	Rule string
 }
 
 // VanishingRidge holds norms of an elastic net's derivative as λ2 goes to 0. Each is the norm of
-// the derivative of θ along one random change of X. Independent has the norms for data with
-// independent features. Twice has the norms for the same data with the first feature duplicated.
+// the derivative of θ along one random change of X. The norms in the field Independent are for
+// independent features. The norms in the field Twice are for the same data with the first feature
+// duplicated.
 type VanishingRidge struct {
 	Lambda2            []float64
 	Independent, Twice []float64
@@ -68,8 +69,8 @@ type VanishingRidge struct {
 type DiscontinuousLoss struct {
 	C                 []float64 // ascending, with equal ratios
 	ZeroOne, Logistic []float64
-	Slope             []float64 // derivative of Logistic in C
-	// Jumps is the number of pairs of neighbouring values in C for which ZeroOne differs.
+	Slope             []float64 // derivative of Logistic with respect to C
+	// Jumps counts the neighbouring values of C between which ZeroOne changes.
 	Jumps   int
 	Refusal string // error for a gradient of ZeroOne
 	// ZeroOneJump and LogisticJump are the largest jumps of the two losses, for each data set. A
@@ -86,10 +87,10 @@ type Limits struct {
 	ElasticNet, SVM Kink
 	Ridge           VanishingRidge
 	Loss            DiscontinuousLoss
-	// Multipliers and Primal belong to a program with a duplicated constraint. The multipliers of
-	// this program are not unique. Multipliers is the text of the library's error for the
-	// derivative of the multipliers. Primal is the derivative of the solution in the parameter p,
-	// which nevertheless exists.
+	// These fields describe a program with a duplicated constraint, which has several solutions for
+	// the multipliers. The derivative of the multipliers does not exist, and the field Multipliers
+	// is the text of the library's error. The derivative of the solution with respect to the
+	// parameter p exists, and the field Primal is its value.
 	Multipliers string
 	Primal      float64
 }

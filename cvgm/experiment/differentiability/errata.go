@@ -60,10 +60,10 @@ type JacobianErratum struct {
 	// cosine of the angle between the two Jacobians, each written as one long vector.
 	CompleteError, PrintedError, Cosine float64
 	// Complete and Printed are gradients of the logistic loss on fresh examples, one from each of
-	// the two formulas. They are gradients in the N training rows, and therefore N×2 matrices.
-	// GradientCosine is the cosine of the angle between these two matrices, each written as one
-	// vector. OpposedShare is the share of the rows in which the two gradients form an angle above
-	// 90°.
+	// the two formulas. They are gradients with respect to the N training rows, and therefore N×2
+	// matrices. GradientCosine is the cosine of the angle between these two matrices, each written
+	// as one vector. OpposedShare is the share of the rows in which the two gradients form an angle
+	// above 90°.
 	Complete, Printed            *mat.Dense
 	GradientCosine, OpposedShare float64
 }
@@ -71,12 +71,12 @@ type JacobianErratum struct {
 // LabelErratum compares two kinds of labels for the support vector machine of the supplement: the
 // labels {0, 1} that the supplement uses, and the labels {−1, 1}.
 type LabelErratum struct {
-	// ZeroSlope is the largest derivative of the hinge loss max(0, 1 − yθᵀx) in an entry of θ, for
-	// examples with the label y = 0.
+	// ZeroSlope is the largest derivative, with respect to an entry of θ, of the hinge loss max(0,
+	// 1 − yθᵀx) for examples with the label y = 0.
 	ZeroSlope float64
-	// ZeroMoves and SignMoves are the largest changes of θ in the supplement's program if examples
-	// are replaced by other examples. For ZeroMoves, these are all examples with the label 0. For
-	// SignMoves, they are all examples with the label −1.
+	// ZeroMoves and SignMoves are the largest changes of an entry of θ in the supplement's program
+	// if all examples with the lower label get other features. The lower label is 0 for ZeroMoves,
+	// and −1 for SignMoves.
 	ZeroMoves, SignMoves float64
 	// ZeroAccuracy and SignAccuracy are accuracies for the two kinds of labels: the shares of test
 	// examples on the correct side of θᵀx = 0.
@@ -107,17 +107,16 @@ type LossKink struct {
 
 // BayesErratum has accuracies that the paper's figures mention.
 type BayesErratum struct {
-	// Rings and RingsTest are accuracies of the Bayes rule on the rings: Rings over the population,
-	// and RingsTest on the published test set.
+	// These fields are accuracies of the Bayes rule for the rings: in the population, and on the
+	// published test set.
 	Rings, RingsTest float64
 	// XOR is the accuracy of the Bayes rule over the population of the XOR problem. XORTest is the
 	// accuracy of the sign rule on the published test set. XORCoded is the number that the
 	// published code computes for XORTest. This code counts every example of the class −1 as
 	// correct.
 	XOR, XORTest, XORCoded float64
-	// HalfPlane is the accuracy of a linear rule on the rings, over the population. It is the best
-	// linear rule of the form x₁ > Offset. HalfPlaneTest is the accuracy of this rule on the
-	// published test set.
+	// HalfPlane is the accuracy, over the population of the rings, of the best linear rule x₁ >
+	// Offset. HalfPlaneTest is the accuracy of this rule on the published test set.
 	HalfPlane, Offset, HalfPlaneTest float64
 	Origin                           float64 // accuracy, over the population, of a half-plane through the origin
 	// At Radius, the probabilities of the two rings are equal. The Bayes rule changes its class
@@ -338,8 +337,8 @@ func (p ErrataParams) programErratum(ctx context.Context, e *ProgramErratum) err
 	return nil
 }
 
-// measure measures the one-sided slopes of the solution for a learned loss that has only the hinge
-// loss.
+// measure computes the one-sided slopes of the solution for a learned loss in which only the hinge
+// loss has a weight.
 func (k *LossKink) measure(ctx context.Context) error {
 	l, theta := new(margin.LearnedLoss), make([]float64, 1)
 	d := learn.Data{X: mat.NewDense(2, 1, []float64{1, -1}), Y: []float64{1, -1}}

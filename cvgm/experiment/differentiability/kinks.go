@@ -36,8 +36,8 @@ type Kink struct {
 }
 
 // refusal examines err, the error of a derivative. If err means that the derivative does not exist,
-// refusal returns the weak rows or entries and the text of err. Otherwise the result failure is
-// err. If err is nil, failure is a new error, because a derivative was returned although none
+// refusal returns the weak rows or entries and the text of err. Otherwise its third result is err.
+// If err is nil, the third result is a new error, because a derivative was returned although none
 // exists.
 func refusal(err error) (weak []int, words string, failure error) {
 	var n *qpdiff.NotDifferentiableError
@@ -121,8 +121,7 @@ func (a lambda1Path) slopeIn(entry int, direction float64) (float64, error) {
 	return slope[entry], err
 }
 
-// find sets the field At of k to a value of λ1 at which a coefficient becomes 0. It finds this
-// value by bisection.
+// find bisects to a value of λ1 at which a coefficient becomes 0, and sets k.At to this value.
 func (k *Kink) find(path lambda1Path, lambda1 float64) error {
 	low, high, err := k.bracket(path, lambda1)
 	if err != nil {

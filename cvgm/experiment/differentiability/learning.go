@@ -83,7 +83,7 @@ type LearnedLosses struct {
 	Alpha  [][]float64 // [step][loss]
 	Lambda []float64
 	CVLoss []float64
-	// Mean holds the mean weights at the ends of the searches, over all data sets.
+	// Mean holds the means, over all data sets, of the weights at the end of the search.
 	Mean []experiment.Estimate
 	// Methods holds six methods: two learned losses, followed by the four single losses. The first
 	// learned loss comes from several searches: from equal weights, and from each single loss. It

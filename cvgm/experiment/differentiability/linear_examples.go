@@ -17,11 +17,12 @@ type LinearExamples struct {
 	Noise    float64 `help:"standard deviation of the noise in the scores whose signs are the labels" unit:"scores" range:"[0,∞)" small:"[.1,1]" setting:"labels x₁ − x₂ + ½x₃ + %v·ε, for classes their signs"`
 }
 
-// The paper gives no numbers of examples. With these numbers, all experiments run within a minute.
+// The paper gives no numbers of examples. With the numbers chosen here, all experiments run within
+// a minute.
 var defaultLinearExamples = LinearExamples{Train: 40, Features: 6, Noise: .5}
 
-// firstSeed is the seed of all streams in draw 0. Streams whose purpose contains the number of a
-// data set have this seed in every draw.
+// firstSeed is the seed of all streams in draw 0. A stream for a numbered data set has this seed in
+// every draw, because its name contains the number.
 const firstSeed = 1
 
 // stream returns the stream of random numbers for one purpose. Each draw has one data set for each

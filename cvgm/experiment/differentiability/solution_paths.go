@@ -51,8 +51,8 @@ type SolutionPaths struct {
 	SolverGap, SolverSlopeGap float64
 }
 
-// Run follows the coefficients of an elastic net in λ1. It also follows the coefficients and the
-// dual variables of a support vector machine in λ1 and λ2.
+// Run computes the coefficients of an elastic net as functions of λ1. It also computes the
+// coefficients and the dual variables of a support vector machine as functions of λ1 and of λ2.
 func (p SolutionPathsParams) Run(ctx context.Context, _ experiment.Hooks) (*SolutionPaths, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err

@@ -23,8 +23,8 @@ import (
 // implicit differentiation.
 //
 // The hyperparameters of the learner are the hyperparameters of the objective, followed by the
-// learning rate η and the momentum μ. A fit computes Steps gradients and stores all iterates. VJP
-// computes Steps products with the Hessian and Steps products with the cross derivatives.
+// learning rate η and the momentum μ. With n = Steps, a fit computes n gradients and stores all
+// iterates. VJP computes n products with the Hessian and n products with the cross derivatives.
 type unrolledDescent struct {
 	Objective smooth.Objective
 	Steps     int

@@ -28,8 +28,7 @@ type UnrolledPrecision struct {
 	Implicit       float64 // in float64, computed with the implicit function theorem
 }
 
-// PreciseBits is the number of bits of a number in the precise arithmetic. So many bits are about
-// 38 decimal digits.
+// PreciseBits is the number of bits of a number in the precise arithmetic, about 38 decimal digits.
 const PreciseBits = 128
 
 // arithmetic holds the operations on numbers of one precision.
@@ -134,10 +133,10 @@ type descent struct {
 	backwards      bool // the iterates are recomputed from the last two iterates, and not stored
 }
 
-// unrolled returns the derivative of the test loss in λ2, computed by the chain rule from the last
-// iterate back to the first. The result factor is the norm of the derivative of the test loss in
-// the first iterate, divided by the norm of the derivative in the last iterate. The only error is
-// ctx's error.
+// unrolled returns the derivative of the test loss with respect to λ2, computed by the chain rule
+// from the last iterate back to the first. The second result is the norm of the derivative of the
+// test loss with respect to the first iterate, divided by the norm with respect to the last
+// iterate. The only error is ctx's error.
 func (f ridgeFit[T]) unrolled(ctx context.Context, d descent) (gradient, factor float64, err error) {
 	rate, minus, momentum := f.of(d.rate), f.of(-d.rate), f.of(d.momentum)
 	zero := f.all(make([]float64, len(f.x[0])))
@@ -221,8 +220,8 @@ func (f ridgeFit[T]) implicit(ctx context.Context) (float64, error) {
 	return -f.value(f.dot(v, theta)), nil
 }
 
-// solve solves a positive definite system of equations by elimination. The last column of rows is
-// the right-hand side. The only error is ctx's error.
+// solve solves a positive definite system of equations by elimination. The last column of the
+// argument is the right-hand side. The only error is ctx's error.
 func (f ridgeFit[T]) solve(ctx context.Context, rows [][]T) ([]T, error) {
 	n := len(rows)
 	for k := range n {

@@ -55,7 +55,7 @@ type Result struct {
 	// single precision as in the published code.
 	TrueCoefficientsSingle   float64
 	CVGM, Exhaustive, Random Search
-	// TestSD is the standard deviation of CVGM's last test loss, over test sets of this size.
+	// TestSD is the standard error of CVGM's last test loss, which is a mean over the test set.
 	TestSD float64
 	// Long is the search of CVGM with Params.LongSteps evaluations.
 	Long    Search

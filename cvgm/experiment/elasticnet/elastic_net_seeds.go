@@ -36,8 +36,8 @@ func DefaultElasticNetSeeds() ElasticNetSeedsParams {
 func (ElasticNetSeedsParams) Defaults() any { return DefaultElasticNetSeeds() }
 
 // Seeds is the result of the paper's first experiment on fresh data sets from the project's own
-// streams. Many data sets show which differences between the methods of Table 1 do not depend on
-// the seed.
+// streams. Because there are many data sets, the result shows which differences between the methods
+// of Table 1 do not depend on the seed.
 type Seeds struct {
 	Params  ElasticNetSeedsParams
 	Methods []Method // CVGM first
@@ -59,8 +59,8 @@ type Seeds struct {
 	WideLess struct{ ExhaustiveCV, ExhaustiveTest, RandomCV, RandomTest experiment.Comparison }
 }
 
-// Minimum holds the lowest CV loss on a data set, with the penalties and the test loss at this
-// point. It also holds the lowest points of the two grids.
+// Minimum describes a data set. CV is the lowest CV loss, At holds its penalties, and Test is the
+// test loss with these penalties. Grid and Wide are the lowest points of the two grids.
 type Minimum struct {
 	CV, Test       float64
 	At, Grid, Wide [2]float64
@@ -126,8 +126,8 @@ func (p ElasticNetSeedsParams) Run(ctx context.Context, hooks experiment.Hooks) 
 	return r, nil
 }
 
-// summariseBoxes sets the fields that are shares of the data sets, and compares the wide box with
-// the paper's box.
+// summariseBoxes computes the fields that hold a share of the data sets, and compares the wide box
+// with the paper's box.
 func (r *Seeds) summariseBoxes(seeds []seedLosses) {
 	paper, wideBox := r.Params.SearchBox, r.Params.wideBox()
 	for _, losses := range seeds {

@@ -129,8 +129,8 @@ func (p RegressionPrintedParams) measure(ctx context.Context, seed uint64) (c re
 	return c, nil
 }
 
-// risks returns the risks of three models on the rows test: CVGM, whose last step is the point
-// last, least squares, and the true coefficients.
+// risks returns the risks of three models on the rows test: CVGM after its last step, least
+// squares, and the true coefficients.
 func risks(s *experiment.Setup, test learn.Data, last []float64) (r [3]float64, err error) {
 	for j, x := range [][]float64{last, leastSquares} {
 		if r[j], err = s.Risk(x, test); err != nil {

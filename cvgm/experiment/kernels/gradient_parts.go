@@ -61,7 +61,7 @@ type GradientPath struct {
 	Learned experiment.Comparison
 }
 
-// GradientParts holds means over the data sets after one number of steps of a path. Norms are
+// GradientParts holds means over the data sets, measured after a given number of steps. Norms are
 // Euclidean.
 type GradientParts struct {
 	Steps                    int
@@ -74,9 +74,9 @@ type GradientParts struct {
 	DetachedWhole            experiment.Estimate // cosine of T1 + T2 with the whole gradient
 }
 
-// partsCell holds the path along one direction on one data set. The field At has an entry for each
-// number of steps at which the path is measured. An entry lists the test error, the CV loss, and
-// the other fields of GradientParts in their order.
+// partsCell holds the path along one direction on one data set, with one array for each number of
+// steps at which the path is measured. An array lists the test error, the CV loss, and the other
+// fields of GradientParts in their order.
 type partsCell struct{ At [][partsNumbers]float64 }
 
 const partsNumbers = 9

@@ -1,8 +1,8 @@
 // Package kernels holds the experiments of notebooks 02_rings and 04_xor. A kernel is learned for
 // two rings ([RingsParams]) and for XOR ([XORParams]), along each variant of the gradient
 // ([Variant]). [GradientPartsParams] are the parameters of a measurement of the gradient's parts.
-// [KernelCVGM] describes the CV loss as a function of the weights of the kernel. Other experiments
-// minimise it, too.
+// [KernelCVGM] describes the CV loss as a function of the weights of the kernel. Experiments in
+// other packages also minimise this CV loss.
 package kernels
 
 import (
@@ -57,8 +57,8 @@ func LastPoint(steps iter.Seq2[search.Step, error]) ([]float64, error) {
 	return x, nil
 }
 
-// use draws splits of the examples d. It sets the objective of the setup s to the CV loss of these
-// splits, with a variant of the gradient.
+// The method use draws random splits of the examples d. It sets the objective of the setup s to the
+// CV loss of these splits, with a variant of the gradient.
 func (m KernelCVGM) use(s *experiment.Setup, v Variant, d learn.Data, src cvgm.Source) error {
 	splits, err := cvgm.RandomSplits(src, len(d.Y), m.K, m.P)
 	if err != nil {
@@ -84,8 +84,8 @@ func (m KernelCVGM) use(s *experiment.Setup, v Variant, d learn.Data, src cvgm.S
 	return nil
 }
 
-// Loss returns a CV of the examples d, whose value is the CV loss over the splits. The CV uses one
-// goroutine, because variants or cells run in parallel.
+// Loss returns the CV loss of the examples d over the splits, as a CV. This CV uses one goroutine,
+// because variants or cells run in parallel.
 func (m KernelCVGM) Loss(phi *cvgm.Perceptron, learner func() learn.Learner, loss cvgm.Loss, d learn.Data, splits []cvgm.Split) (*cvgm.CV, error) {
 	return cvgm.New(cvgm.Config{
 		Data: d, Splits: splits, Learner: learner, Loss: loss,

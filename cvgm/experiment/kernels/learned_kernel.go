@@ -203,8 +203,8 @@ func (p LearnedKernel) runVariant(ctx context.Context, v Variant, draw drawKerne
 	return run, nil
 }
 
-// hasManifold reports whether the result contains the manifold after the given step. A number in
-// ManifoldSteps above the number of steps stands for the last step.
+// hasManifold reports whether the result contains the manifold after the given step. An entry of
+// ManifoldSteps that is above Steps stands for the last step.
 func (p LearnedKernel) hasManifold(step int) bool {
 	return slices.ContainsFunc(p.ManifoldSteps, func(shown int) bool { return min(shown, p.Steps) == step })
 }

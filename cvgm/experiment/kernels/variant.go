@@ -75,9 +75,9 @@ func (v Variant) printedTerm() learn.Learner {
 	return l
 }
 
-// incompleteLogistic is logistic regression with the published code's derivative in X. This
-// derivative differs from the exact derivative in two ways. First, ∇_{xᵢ}∇_θ L is only C(πᵢ−1) yᵢ
-// I, without the term C πᵢ(1−πᵢ) xᵢθᵀ. Second, the Hessian does not contain the penalty of the
+// incompleteLogistic is logistic regression with the published code's derivative with respect to X.
+// This derivative differs from the exact derivative in two ways. First, ∇_{xᵢ}∇_θ L is only C(πᵢ−1)
+// yᵢ I, without the term C πᵢ(1−πᵢ) xᵢθᵀ. Second, the Hessian does not contain the penalty of the
 // intercept, although the fit penalises the intercept. If exactHessian is true, the Hessian is
 // exact.
 type incompleteLogistic struct {

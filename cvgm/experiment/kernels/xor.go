@@ -54,7 +54,8 @@ func (p XORParams) Run(ctx context.Context, hooks experiment.Hooks) (*XORResult,
 	return &XORResult{p, *r}, nil
 }
 
-// Stepper returns a stepper along a variant, with the same data, splits and weights as in Run.
+// Stepper returns a stepper that follows a variant of the gradient. The data, the splits and the
+// weights are the same as in Run.
 func (p XORParams) Stepper(v Variant) (*experiment.Stepper, error) { return p.stepper(v, p.Draw) }
 
 // Draw draws the data. It also returns the generator that draws the splits.

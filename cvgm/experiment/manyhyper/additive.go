@@ -63,8 +63,9 @@ func (p AdditiveParams) Check() error {
 	return nil
 }
 
-// leastHouses is the smallest allowed number of training rows of the houses. With this number of
-// rows, almost every draw has a value in each column, and all levels in each column of texts.
+// leastHouses is the smallest allowed number of training rows from the data of the houses. With
+// this number, almost every random choice of training rows has a value in each column. It also has
+// all levels in each column of texts.
 const leastHouses = 20
 
 // AdditiveResult is the result of Run.
@@ -276,8 +277,8 @@ func (p AdditiveParams) tuned(ctx context.Context, model int, train *table.Table
 // places returns the points of [0, 1] at which functions are recorded.
 func (p AdditiveParams) places() []float64 { return floats.Span(make([]float64, p.Points), 0, 1) }
 
-// fittedTerms returns, for each known function, the fitted term at places, minus its mean over
-// places.
+// fittedTerms returns, for each known function, the fitted term at the points of p.places, minus
+// its mean over these points.
 func (p AdditiveParams) fittedTerms(pipeline *table.Pipeline) (all [][]float64, err error) {
 	for j := range Truths {
 		var b strings.Builder

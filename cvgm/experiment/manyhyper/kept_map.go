@@ -20,8 +20,8 @@ func LargeGradientMap() GradientMapParams {
 //go:embed kept_map.json
 var keptMap []byte
 
-// KeptMap returns the result of a run of [LargeGradientMap], which is kept with the sources. Its
-// cells have no Losses. The command
+// KeptMap returns a result of [LargeGradientMap] that is kept with the sources. Its cells have no
+// Losses. The command
 //
 //	go test ./cvgm/experiment/manyhyper -run TestKeptMap -keep-map -timeout 0
 //

@@ -57,8 +57,8 @@ type LeverSmooths struct {
 	Groups []int `help:"numbers of groups of smooth terms, each with its own penalty; divisors of Features" range:"[2,∞)" len:"[1,∞)" order:"ascending" small:"{2,4,6}"`
 }
 
-// DefaultLevers returns problems of 20 features, some of which have an effect, and an additive
-// model of eight features.
+// DefaultLevers returns two kinds of problems: with 20 features, of which only some have an effect,
+// and with an additive model of eight features.
 func DefaultLevers() LeversParams {
 	return LeversParams{
 		Widths:  LeverWidths{Friedman{Train: 80, Test: 1000, Features: 20, Noise: 1}, []int{4, 20}},
@@ -104,9 +104,9 @@ type Lever struct {
 	Name     string
 	Noise    float64             // variance of the labels' noise; no model has a lower expected test loss
 	Constant experiment.Estimate // test loss of the mean of the training labels
-	// Rows are the searches. The searches on folds come first, in the order of the numbers of
-	// groups of features. The searches on the other splits follow in the same order. The searches
-	// of the tuner come last.
+	// Rows are the searches. The searches on folds come first, in the order of their number of
+	// hyperparameters. The searches on the other splits follow in the same order. The searches of
+	// the tuner come last.
 	Rows []LeverRow
 }
 
@@ -117,8 +117,8 @@ type LeverRow struct {
 	Evaluations     experiment.Estimate // includes the search for one hyperparameter, whose end is the start of this search
 	Fits            experiment.Estimate // one for each split and evaluation; for the tuner, N is 0
 	CV, Test        experiment.Estimate
-	// TestLessOne is the test loss minus the test loss of the table's first row, which has one
-	// hyperparameter, searched on folds.
+	// TestLessOne is the test loss minus the test loss of the table's first row. This row is the
+	// search for one hyperparameter on folds.
 	TestLessOne experiment.Comparison
 	// CVLessOne is the CV loss minus the CV loss with one hyperparameter of the kind, on the same
 	// splits. For the tuner, CVLessOne.N is 0.
@@ -126,7 +126,8 @@ type LeverRow struct {
 }
 
 // Ratio returns the mean test loss of a row divided by the mean test loss with one hyperparameter.
-// Its margin is the margin of the paired difference of the two losses, divided by the second loss.
+// Its margin is the margin of the paired difference of the two losses, divided by the mean test
+// loss with one hyperparameter.
 func (l Lever) Ratio(row LeverRow) experiment.Estimate {
 	e := row.TestLessOne.Difference.Times(1 / l.Rows[0].Test.Mean)
 	e.Mean++
@@ -307,8 +308,8 @@ func summary(l lever, cells []leverCell) Lever {
 	return out
 }
 
-// Find returns the row of a search with the most hyperparameters. It returns false if the search is
-// missing.
+// Find returns, of the rows with the given search, the row with the most hyperparameters. It
+// returns false if the search is missing.
 func (l Lever) Find(name string) (LeverRow, bool) {
 	k := slices.IndexFunc(l.Rows, func(r LeverRow) bool { return r.Search == name })
 	if k < 0 {

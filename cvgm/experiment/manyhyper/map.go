@@ -18,7 +18,7 @@ import (
 
 // GradientMapParams are the parameters of a map of two comparisons. The first compares the gradient
 // of the CV loss with the gradient of the training loss, like the ablation of package samplesize.
-// The second compares many hyperparameters with one.
+// The second compares searches for many hyperparameters with searches for one hyperparameter.
 //
 // A cell of the map is a problem with a value for each of four factors:
 //
@@ -36,8 +36,8 @@ type GradientMapParams struct {
 	Shares    []float64 `help:"shares of the rows that splits fit" range:"(0,1)" len:"[1,∞)" order:"ascending" small:"[.4,.8]" setting:"p = %v"`
 	K         int       `help:"balanced splits of the penalties and widths, uniform ones of the weights" range:"[1,∞)" small:"[2,4]" setting:"K = %v"`
 	// If Fraction is 2, only some cells are computed: the cells whose indices in the lists have an
-	// even sum. If each list has two entries, these are half of the cells. Each entry of a list is
-	// then in as many cells with one entry of another list as with the other.
+	// even sum. If each list has two entries, these are half of the cells. The design is then
+	// balanced: each pair of entries from two different lists has the same number of cells.
 	Fraction      int `help:"1: all cells; 2: half of them, balanced over all pairs of lists" range:"[1,2]" small:"[1,2]"`
 	Evaluations   int `help:"evaluations of each search of penalties and widths" range:"[1,∞)" small:"[1,4]" setting:"%v evaluations of each search"`
 	DataSets      int `help:"data sets of each cell of penalties and widths" range:"[2,∞)" small:"[2,3]" setting:"%v data sets of each size"`
@@ -174,8 +174,8 @@ func (l MapLosses) CVLessTraining() []float64 { return relativeDifferences(l.Man
 // ManyLessOne returns the differences of [MapCell], one for each data set.
 func (l MapLosses) ManyLessOne() []float64 { return relativeDifferences(l.Many, l.One) }
 
-// A MapEffect holds the differences of a problem at one value of one of the four factors. Each
-// difference is the mean of the numbers that [MapResult.Means] returns, with its interval.
+// A MapEffect compares the searches of a problem at one value of one factor. Each difference is the
+// mean of the numbers that [MapResult.Means] returns, with its interval.
 type MapEffect struct {
 	Problem        string
 	Factor         int // index in Factors
@@ -294,10 +294,10 @@ func CountSigns(cells []MapCell, difference func(c MapCell) experiment.Estimate)
 	return numBelow, numAbove
 }
 
-// Means averages a difference over those cells of a problem in which the factor Factors[factor]
-// has the value level. It returns one mean for each data set, in the order of the data sets'
-// numbers. Cells with the same size and noise share their data sets, so their differences are
-// dependent. The means are independent.
+// Means averages a difference over those cells of a problem in which a factor has the given level.
+// The argument factor is the index of the factor in Factors. Means returns one mean for each data
+// set, in the order of the data sets' numbers. Cells with the same size and noise share their data
+// sets, so their differences are dependent. The means are independent.
 func (r *MapResult) Means(problem string, factor int, level float64, difference func(MapLosses) []float64) (means []float64) {
 	var cells float64
 	for _, c := range r.Cells {
@@ -376,8 +376,8 @@ type mapSetup struct {
 	many, one *experiment.Setup
 	training  search.Objective // with many hyperparameters
 	searcher  search.Searcher  // with many hyperparameters
-	// constant is the CV loss of a constant prediction, and constantRisk is its test loss. CV
-	// losses are divided by constant, and test losses by constantRisk.
+	// These fields are the CV loss and the test loss of a constant prediction. They are the units
+	// of the CV losses and of the test losses.
 	constant, constantRisk float64
 }
 
@@ -389,7 +389,8 @@ type mapPlace struct {
 	share, noise int // indices in the lists; the names of streams contain them
 }
 
-// stream names a stream of random numbers. Cells of one size and noise share their streams.
+// stream names a stream of random numbers. Cells with the same problem, size and noise share their
+// streams.
 func (m mapPlace) stream(purpose string) string {
 	return fmt.Sprintf("map, %s of %d examples, noise %d: %s", m.Problem, m.Train, m.noise, purpose)
 }

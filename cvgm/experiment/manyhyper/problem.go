@@ -82,7 +82,7 @@ func (p problem) spreadOver(x []float64, groups int) []float64 {
 	return all
 }
 
-// checkDivisors returns an error for numbers of groups that do not divide the number of features.
+// checkDivisors returns an error if an entry of groups is not a divisor of the number of features.
 func checkDivisors(name string, groups []int, features int) error {
 	for _, g := range groups {
 		if features%g != 0 {

@@ -37,7 +37,7 @@ func SameForAnyGOMAXPROCS[R any](t *testing.T, run func(context.Context, experim
 	return r
 }
 
-// Near fails the test if the value got differs from the value want by more than tol.
+// Near fails the test if the computed value differs from the expected value by more than tol.
 func Near(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tol) {
