@@ -116,8 +116,8 @@ func (p MyDataParams) Path(root string) string {
 	return filepath.Join(root, p.File)
 }
 
-// Read reads the file. It returns the parameters with the content and digest of the file, which Run
-// then uses. A relative path begins in root. An error has one line. It names the parameter to
+// Read reads the file. The returned parameters include the content and the digest of the file,
+// which Run uses. A relative path begins in root. An error has one line. It names the parameter to
 // change, or the line and column of the file.
 func (p MyDataParams) Read(root string) (MyDataParams, error) {
 	if err := experiment.Check(&p); err != nil {

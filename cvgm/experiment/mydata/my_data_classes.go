@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// A classModel is the result of tuning for three or more classes. It has fields of a [Result], and
-// the models that predict the classes.
+// A classModel is the result of tuning for three or more classes: some fields of a [Result], and
+// also the models that predict the classes.
 type classModel struct {
 	learner    string
 	models     []Model
@@ -58,8 +58,8 @@ func (p MyDataParams) severalClasses(ctx context.Context, hooks experiment.Hooks
 	return r, nil
 }
 
-// multiclass returns the metrics of decisions. decision returns the decision for row i and class c.
-// If the metrics cannot be computed, multiclass returns nil.
+// multiclass returns the metrics of the decisions decision(i, c) for all rows i and classes c. If
+// the metrics cannot be computed, multiclass returns nil.
 func multiclass(t *table.Table, probabilities bool, decision func(i, c int) float64) *assess.Multiclass {
 	s := assess.ClassSample{Y: t.Y, Weights: t.Weights, Decisions: mat.NewDense(len(t.Y), len(t.Classes), nil)}
 	for i := range t.Y {
@@ -74,7 +74,7 @@ func multiclass(t *table.Table, probabilities bool, decision func(i, c int) floa
 	return &m
 }
 
-// jointModel sets the model of all classes in r, and the part of each class.
+// jointModel sets, in r, the joint model of all classes and a model for each class.
 func (p MyDataParams) jointModel(ctx context.Context, r *classModel, t *table.Table, tuned *tune.Tuned) error {
 	joint := commonParts(tuned, t)
 	joint.LossName = "multinomial log loss"

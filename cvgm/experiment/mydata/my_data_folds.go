@@ -55,8 +55,8 @@ func (p MyDataParams) judgedPredictions(tuned *tune.Tuned) Judged {
 }
 
 // ROC is the receiver operating characteristic of decisions. For each threshold, it has a point
-// with two shares: the share of each class whose decisions are above the threshold. The points go
-// from (0, 0) to (1, 1).
+// with two shares: for each class, the share of its rows with a decision above the threshold. The
+// points go from (0, 0) to (1, 1).
 type ROC struct {
 	FalsePositive, TruePositive []float64
 	Area                        float64    // area under the curve
@@ -127,8 +127,8 @@ func allSigns(y []float64) bool {
 	return !slices.ContainsFunc(y, func(v float64) bool { return v != 1 && v != -1 })
 }
 
-// A Learning is a learning curve. It has the CV loss of fits to parts of each split's training
-// rows, at the tuned hyperparameters.
+// A Learning is a learning curve. It has the CV loss, at the tuned hyperparameters, of models that
+// are fitted to only a part of the training rows of each split.
 type Learning struct {
 	Rows        []float64 // number of training rows, as a mean over the splits
 	Loss, Error []float64 // CV loss with its standard error; NaN if a fit fails
@@ -141,8 +141,8 @@ type Learning struct {
 // learningParts are the shares of the training rows in a learning curve.
 var learningParts = []float64{.125, .25, .5, 1}
 
-// leastLearning is the smallest number of training rows in a learning curve. Smaller parts are
-// omitted.
+// leastLearning is the smallest number of training rows in a learning curve. Points with fewer rows
+// are omitted.
 const leastLearning = 5
 
 // learning computes the learning curve.
@@ -206,7 +206,8 @@ func lossesOf(ctx context.Context, c cvgm.Config, tuned *tune.Tuned) (loss, se f
 }
 
 // meanDifference returns the weighted mean of a[i] − b[i] and its standard error, over the rows i
-// in which neither is NaN. Both are NaN with fewer than two such rows.
+// in which neither a[i] nor b[i] is NaN. If there are fewer than two such rows, both results are
+// NaN.
 func meanDifference(a, b, weights []float64) (mean, se float64) {
 	var differences, own []float64
 	var total float64
@@ -224,8 +225,8 @@ func meanDifference(a, b, weights []float64) (mean, se float64) {
 }
 
 // mixedSplits returns the training rows of each split in a random order. The classes, and the rows
-// of weight 0, are spread evenly over the order. Any number of first rows then has about the same
-// share of each class, and of rows of weight 0, as all rows.
+// of weight 0, are spread evenly over the order. For each n, the first n rows then have about the
+// same share of each class as all rows, and of rows of weight 0.
 func (p MyDataParams) mixedSplits(tuned *tune.Tuned) [][]int {
 	d := tuned.Config.Data
 	classes := tuned.ClassModels != nil || allSigns(d.Y)
@@ -256,7 +257,8 @@ func (p MyDataParams) mixedSplits(tuned *tune.Tuned) [][]int {
 }
 
 // A stratum is a set of rows of the same class. Its rows either all have the weight 0, or all have
-// a positive weight. Without classes, there are only these two strata.
+// a positive weight. Without classes, there are only two strata: the rows of weight 0 and the rows
+// of positive weight.
 type stratum struct {
 	class      float64
 	weightless bool
@@ -305,8 +307,8 @@ func fitRows(ctx context.Context, cv *cvgm.CV, tuned *tune.Tuned, rows []int, hy
 	return []*cvgm.Model{m}, err
 }
 
-// perDeviation returns the coefficients of m per standard deviation of the features. The standard
-// deviations come from fullModel, which is fitted to all rows.
+// perDeviation returns the coefficients of the model m, each for a change of one standard deviation
+// of its feature. The standard deviations come from fullModel, which is fitted to all rows.
 func perDeviation(m, fullModel *cvgm.Model) []float64 {
 	c := slices.Clone(m.Theta[:len(m.Std)])
 	for k := range c {

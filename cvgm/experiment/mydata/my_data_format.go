@@ -32,9 +32,9 @@ func columnFormats[F any](parameter string, entries []string, like string, forma
 	return all, nil
 }
 
-// numberFormat reads a format of numbers from words. The word point or comma is the decimal sign. A
-// word without a colon is the unit. A word such as g:0.001 is another unit with its size in
-// multiples of the unit.
+// numberFormat reads a format of numbers from words. The words "point" and "comma" name the decimal
+// sign. A further word without a colon is the unit. A word such as "g:0.001" names another unit,
+// and gives its size in multiples of the first unit.
 func numberFormat(text string) (n table.Number, ok bool) {
 	for _, word := range strings.Fields(text) {
 		unit, size, other := strings.Cut(word, ":")

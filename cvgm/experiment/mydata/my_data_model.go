@@ -191,8 +191,8 @@ func (p MyDataParams) curvesAround(ctx context.Context, cv *cvgm.CV, m *Model, t
 	return nil
 }
 
-// evaluate sets the losses and their errors along hyperparameter i, from the results of the
-// function eval. The other hyperparameters have their tuned values.
+// evaluate sets the losses at the values of hyperparameter i, and the standard errors of these
+// losses, from the results of the function eval. The other hyperparameters have their tuned values.
 func (c *Curve) evaluate(eval func(x []float64) (loss, se float64, err error), tuned []float64, i int) error {
 	x := slices.Clone(tuned)
 	for _, v := range c.At {
@@ -206,8 +206,8 @@ func (c *Curve) evaluate(eval func(x []float64) (loss, se float64, err error), t
 	return nil
 }
 
-// If a point outside of the search has a CV loss below the lowest CV loss of the search, by at
-// least the share noticeable, it is reported.
+// noticeable is a share of the lowest CV loss of the search. A point outside of the search is
+// reported if its CV loss is lower by more than this share.
 const noticeable = 1e-2
 
 // finalDescent returns points of the descent that ends with the lowest CV loss. It skips the points
@@ -245,8 +245,8 @@ func finalDescent(tuned *tune.Tuned) [][]float64 {
 	return descent
 }
 
-// window returns axes that contain the final descent and the tuned values, with the given number of
-// points. An axis is at least a decade wide, and stays within the bounds of the hyperparameter. A
+// window returns axes with the given number of points. They contain the final descent and the tuned
+// values. An axis is at least a decade wide, and stays within the bounds of the hyperparameter. A
 // tuned value of 0 is ignored.
 func window(m *Model, points int) [][]float64 {
 	const beside, least = .25, .5 // of the margin on each side of an axis: beside is a share of the axis's length, and least is the smallest margin in decades
@@ -393,7 +393,7 @@ func marginOf(decisions [][]float64, k int) []float64 {
 	return margin
 }
 
-// tuner returns the tuner. It reports to hooks.Progress. models is the number of models to tune.
+// tuner returns a tuner for the given number of models. The tuner reports to hooks.Progress.
 func (p MyDataParams) tuner(hooks experiment.Hooks, models int) tune.Tuner {
 	report, k, before := hooks.Progress, 0, time.Duration(0)
 	tuner := tune.Tuner{Seed: p.Seed, OuterFolds: p.OuterFolds, Threshold: p.Threshold, MaxTime: time.Duration(p.Seconds * float64(time.Second)),

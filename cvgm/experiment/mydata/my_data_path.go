@@ -63,9 +63,9 @@ func (p MyDataParams) paths(ctx context.Context, cv *cvgm.CV, tuned *tune.Tuned,
 	return all, nil
 }
 
-// draw sets the number of nonzero coefficients and the lines of model k, whose coefficients are
-// theta at the tuned value. points has the coefficients by point, model and feature, or nil for a
-// point without a fit.
+// draw sets the number of nonzero coefficients and the lines of model k. The coefficients of the
+// model at the tuned value are theta. The slice points is indexed by point, model and feature, and
+// holds the coefficients. Its entry for a point without a fit is nil.
 func (path *Path) draw(points [][][]float64, k int, theta []float64) {
 	features := len(theta)
 	highest := make([]float64, features)

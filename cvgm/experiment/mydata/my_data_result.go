@@ -26,8 +26,8 @@ type Result struct {
 	// model for one class. This part has the coefficients, the features, and the decisions for the
 	// class against all others. If Joint is nil, the models in Models are tuned separately.
 	Joint *Model
-	// Multiclass has the metrics of the predicted classes, if there are three or more. It uses the
-	// same predictions as Confusion.
+	// Multiclass has the metrics of the predicted classes, if there are three or more classes. It
+	// uses the same predictions as Confusion.
 	Multiclass *assess.Multiclass
 	// Confusion counts the rows of each true class (row) and predicted class (column), as a mean
 	// over the repeats of the outer folds; see Judged.
@@ -49,8 +49,8 @@ type Choice struct {
 	Parameter string // the parameter that overrules the choice
 }
 
-// Run tunes the learner. If Read was not called, Run reads the file, with a relative path from the
-// working folder.
+// Run tunes the learner. If Read was not called, Run reads the file. A relative path then begins in
+// the working folder.
 func (p MyDataParams) Run(ctx context.Context, hooks experiment.Hooks) (*Result, error) {
 	if p.content == nil {
 		var err error
@@ -124,9 +124,8 @@ func (r *Result) Searched() []Model {
 	return r.Models
 }
 
-// ratesOf returns two rates from a confusion matrix. The first is the share of rows of other
-// classes that are predicted as the class. The second is the share of the rows of the class that
-// are predicted as the class.
+// ratesOf returns two shares of rows that are predicted as the given class. The first is the share
+// among the rows of the other classes. The second is the share among the rows of the class itself.
 func ratesOf(confusion [][]float64, class int) (rates [2]float64) {
 	var called, all [2]float64 // of the other classes, and of the class
 	for k, row := range confusion {
@@ -170,9 +169,9 @@ func myColumns(d *table.Description) []Column {
 // File is a file that is written into the folder of the outputs.
 type File struct{ Name, Text, About string }
 
-// Files returns the files of a result. They are the models as JSON, and the CSV of the made-up
-// houses if they are the data. The JSON of one model is for [table.Pipeline]. The JSON of one model
-// of several classes is for [table.OneVsRest]. About describes each file in one sentence.
+// Files returns the files of a result. They are the models as JSON and, if the data are the made-up
+// houses, the CSV of these data. The JSON of one model is for [table.Pipeline]. The JSON of one
+// model of several classes is for [table.OneVsRest]. About describes each file in one sentence.
 func (r *Result) Files() []File {
 	var all []File
 	for k, m := range r.Searched() {

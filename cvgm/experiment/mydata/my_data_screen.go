@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// ScreenLines and ScreenColumns are the maximum numbers of lines and of letters per line of
-// [Result.Screen]. The notebook adds one line, about the folder of the outputs.
+// ScreenLines is the largest number of lines of [Result.Screen], and ScreenColumns is the largest
+// number of letters in a line. The notebook adds one line, about the folder of the outputs.
 const ScreenLines, ScreenColumns = 38, 100
 
 // Screen returns a summary of the result for one screen: the model to use and the reason, metrics,
@@ -46,8 +46,8 @@ func (r *Result) Screen() string {
 	return strings.Join(s.lines, "\n") + "\n"
 }
 
-// warnings returns the warnings of all models, each once. If a warning is only for one of several
-// models, it names the model's class.
+// warnings returns the warnings of all models, each once. If a warning concerns only one of several
+// models, its text names the class of this model.
 func (r *Result) warnings() []string {
 	var all []string
 	seen := map[string]int{}
@@ -192,7 +192,8 @@ func (s *screen) metrics(m Model) {
 	}
 }
 
-// confusion returns lines with the rows of each class and the number of correct predictions.
+// confusion returns one line for each class, with the number of its rows and the number of correct
+// predictions.
 func (s *screen) confusion(r *Result) (lines []string) {
 	for k, row := range r.Confusion {
 		own := floats.Sum(row)

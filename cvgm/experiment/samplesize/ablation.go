@@ -309,8 +309,8 @@ func (p AblationParams) problems() []ablationProblem {
 	return all
 }
 
-// problem returns a problem that has the start, the bounds and the searcher of l. The function
-// losses returns the data and both losses for a seed.
+// problem returns a problem with the start, the bounds and the searcher of l. The function losses
+// draws the data of a seed, and returns them with their CV loss and their training loss.
 func (l AblationLog) problem(name string, seeds, train, k int, losses func(uint64) (*ablationData, error), risk cvgm.Loss) ablationProblem {
 	searcher := func(evaluations int) search.Searcher {
 		return search.LogSpace{Searcher: search.QuasiNewton{MaxEvals: evaluations}}

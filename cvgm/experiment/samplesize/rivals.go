@@ -143,8 +143,8 @@ func randomFeatures(src *synth.Stream, n int) func(learn.Data) learn.Data {
 	}
 }
 
-// withFeatures returns the data d with n other features for each row. The function mapRow computes
-// these features from the row.
+// withFeatures returns the data d with new features. For each row, the function mapRow computes n
+// new features from the old features.
 func withFeatures(d learn.Data, n int, mapRow func(dst, x []float64)) learn.Data {
 	x := mat.NewDense(len(d.Y), n, nil)
 	for i := range d.Y {

@@ -34,7 +34,7 @@ type SampleSizeParams struct {
 	experiment.FreshData
 }
 
-// Rivals are learners for the rings that a practitioner would try before a learned kernel.
+// Rivals are learners that a practitioner would try on the rings before a learned kernel.
 // Cross-validation on balanced splits chooses the hyperparameters of each learner. The rivals are
 // measured only at some of the sizes.
 type Rivals struct {
@@ -88,8 +88,8 @@ const (
 	SizeNetworkPublished
 	SizeNetworkText
 	SizeLogistic
-	// The following methods are the rivals. Only SizeAdamLong is not a rival but the network of
-	// SizeAdam, trained to convergence.
+	// The following methods are the rivals, except for the last method. SizeAdamLong is the network
+	// of SizeAdam after training to convergence.
 	SizeQuadratic
 	SizeMachineCVGM
 	SizeMachineGrid
@@ -119,10 +119,9 @@ type Result struct {
 	Params  SampleSizeParams
 	Sizes   []int
 	Methods []SizeMethod
-	// Overfitting describes the network of SizeAdam. For each size, it holds the accuracy that this
-	// network loses by further training: its accuracy minus its accuracy after training to
-	// convergence, on the same data. If training to convergence is not measured, the N of the
-	// estimate is 0.
+	// Overfitting describes the network of SizeAdam. For each size, it holds the accuracy after
+	// Params.AdamSteps steps minus the accuracy after training to convergence, on the same data. If
+	// training to convergence is not measured, the N of the estimate is 0.
 	Overfitting []experiment.Estimate
 	// Failures lists the cells that could not be computed. The means do not include these cells.
 	Failures []CellFailure
@@ -133,13 +132,13 @@ type SizeMethod struct {
 	Name     string
 	Accuracy [][]float64           // [size][seed]; NaN if the cell failed, or if a rival is not measured at the size
 	Mean     []experiment.Estimate // for each size
-	// Full and Published compare CVGM with this method. In Full, CVGM uses the full gradient. In
+	// These fields compare CVGM with the method Name. In Full, CVGM uses the full gradient. In
 	// Published, CVGM uses the published direction.
 	Full, Published SizeComparison
 }
 
-// SizeComparison is a paired comparison of CVGM with another method. All covers the cells of all
-// sizes, Small covers the sizes up to Params.SmallSize, and Large covers all larger sizes. The
+// SizeComparison is a paired comparison of CVGM with another method. The field All is for the cells
+// of all sizes, Small is for the sizes up to Params.SmallSize, and Large is for larger sizes. The
 // differences are CVGM's accuracy minus the accuracy of the other method. Wins is the share of
 // cells in which CVGM is more accurate. A tie counts as half a cell. BySize holds the differences
 // for each size.

@@ -26,8 +26,8 @@ type RidgeGroups struct {
 }
 
 // DimensionProblems describes search problems with few and with many hyperparameters. The problems
-// with few hyperparameters are ridge regressions of RidgeGroups. The problem with many
-// hyperparameters is the rings. Its hyperparameters are the weights of a network.
+// with few hyperparameters are ridge regressions of RidgeGroups. One problem has many
+// hyperparameters: the weights of a network that classifies the rings.
 type DimensionProblems struct {
 	RidgeGroups
 	Rings       kernels.RingsProblem
@@ -110,8 +110,8 @@ func (d RidgeGroups) ridge(groups int, stream func(purpose string) *synth.Stream
 	if err != nil {
 		return nil, err
 	}
-	// The hyperparameters of the learner are one λ1 for each feature, all of them zero, followed by
-	// one λ2 for each feature.
+	// The first n hyperparameters of the learner are the λ1 of the features, which remain zero. The
+	// next n are the λ2 of the features.
 	n := d.Features
 	hyper, grad := make([]float64, 2*n), make([]float64, 2*n)
 	s.Hyper = func(x []float64) []float64 {

@@ -66,11 +66,12 @@ type FewDimensionsRow struct {
 	RandomBelowOfSets experiment.Estimate
 }
 
-// fewCell holds the results on one data set: the lowest losses of both searches, or Carry.
+// fewCell holds the lowest losses of both searches on one data set. A cell without a search holds
+// only the field Carry.
 type fewCell struct{ Random, Grid, Carry float64 }
 
-// Run compares the two searches for each number of hyperparameters that affect the CV loss. The
-// data sets run in parallel.
+// Run varies how many hyperparameters affect the CV loss. For each number, it compares the two
+// searches. The data sets run in parallel.
 func (p FewDimensionsParams) Run(ctx context.Context, hooks experiment.Hooks) (*FewDimensionsResult, error) {
 	if err := experiment.Check(&p); err != nil {
 		return nil, err
@@ -179,8 +180,8 @@ func (p FewDimensionsParams) carry(dataSet int) (float64, error) {
 	return carries(squares), nil
 }
 
-// carries returns the smallest number of entries of v whose sum is at least nine tenths of the
-// total, divided by the number of all entries.
+// carries returns a share of the entries of v. It is the smallest number of entries that add up to
+// nine tenths of the sum of v, divided by the number of all entries.
 func carries(v []float64) float64 {
 	const most = .9 * (1 - 1e-12) // below .9, because the sum of equal numbers is rounded
 	sorted := slices.Sorted(slices.Values(v))

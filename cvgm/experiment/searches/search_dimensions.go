@@ -40,8 +40,8 @@ type Dimension struct {
 	Hyperparameters int
 	Methods         []DimensionMethod
 	// Lowest[i] is the lowest known CV loss of data set i. It is the lowest loss of all searches
-	// and of a long run of the quasi-Newton method. Data set i is the same for all problems except
-	// the rings. Best is the mean of Lowest.
+	// and of a long run of the quasi-Newton method. All problems other than the rings have the same
+	// data set i. Best is the mean of Lowest.
 	Lowest []float64
 	Best   experiment.Estimate
 }

@@ -1,7 +1,7 @@
-// Package searches holds the experiments of notebook 06_searches. [SearchesParams] are the
-// parameters of a comparison of searchers in two dimensions, and [SearchDimensionsParams] in many
-// dimensions. Two further experiments compare random search with other searches: with exhaustive
-// search ([FewDimensionsParams]), and with Bayesian optimisation ([RegretParams]).
+// Package searches holds the experiments of notebook 06_searches. Two experiments compare several
+// searchers: in two dimensions ([SearchesParams]), and in many dimensions
+// ([SearchDimensionsParams]). Two further experiments compare random search with one other search:
+// with exhaustive search ([FewDimensionsParams]), and with Bayesian optimisation ([RegretParams]).
 package searches
 
 import (
@@ -132,11 +132,11 @@ const (
 )
 
 // logSigma is the standard deviation of the first points of CMA-ES in natural logarithms. In
-// natural logarithms, a box of four and a half decades is about ten wide.
+// natural logarithms, a box of four and a half decades has a width of about 10.
 const logSigma = 1.5
 
-// searchers lists the searchers. The lower bound of a searcher in logarithms is BoxLow. The other
-// searchers have the paper's lower bounds.
+// searchers lists the searchers. For a searcher that is marked as logarithmic, the lower bound is
+// BoxLow. For the others, the lower bounds are the paper's.
 func (p SearchesParams) searchers(dataSet int) []searchEntry {
 	stream := func(purpose string) func() cvgm.Source {
 		return func() cvgm.Source { return synth.NewStream(uint64(dataSet), "searches: "+purpose) }
@@ -280,8 +280,8 @@ func (p SearchesParams) cell(ctx context.Context, dataSet int) (c searchesCell, 
 	return c, err
 }
 
-// add records a step of a search on the data set of the surface. The argument start is the number
-// of the search's start, counted from 0.
+// add records a step of a search on the data set that the surface shows. The argument start is the
+// index, from 0, of the point from which the search started.
 func (s *Surface) add(name string, step search.Step, start int) {
 	x := [2]float64(step.X)
 	switch {
@@ -295,8 +295,8 @@ func (s *Surface) add(name string, step search.Step, start int) {
 	}
 }
 
-// A reference is the lowest CV loss of a data set, with the other fields of a [Result] for this
-// data set.
+// A reference holds the lowest CV loss of a data set as Minimum. The other fields are entries of
+// [Result] for this data set.
 type reference struct {
 	Minimum     float64
 	At          [2]float64
@@ -304,7 +304,7 @@ type reference struct {
 	Above       float64
 }
 
-// The method reference finds the lowest CV loss within the box. It evaluates a grid of zero and
+// The method reference searches the box for the lowest CV loss. It evaluates a grid of zero and
 // powers of ten. From each local minimum of this grid, it then descends on ever finer grids.
 func (p SearchesParams) reference(ctx context.Context, s *experiment.Setup) (r reference, err error) {
 	eval := func(x [2]float64) float64 {

@@ -17,8 +17,8 @@ import (
 )
 
 // StochasticParams are the parameters of a comparison of searches for the weights of the rings'
-// network. Stochastic CVGM draws new splits at each step, and an outer penalty keeps its weights
-// near their start. The rivals minimise the CV loss of fixed splits.
+// network. Stochastic CVGM draws new splits at each step, and an outer penalty keeps the weights of
+// the network near their initial values. The rivals minimise the CV loss of fixed splits.
 type StochasticParams struct {
 	Rings       kernels.RingsProblem
 	RingsRadius float64   `help:"half the width of the box of the network's weights, around the initial ones" range:"(0,∞)" small:"[.1,2]" setting:"each weight at most %v away from its start"`
@@ -48,8 +48,8 @@ func DefaultStochastic() StochasticParams {
 func (StochasticParams) Defaults() any { return DefaultStochastic() }
 
 // Fits returns the number of fits of stochastic CVGM, including the fits for the choice of the
-// penalty's weight. Each step of a descent of the training loss needs one fit. Such a descent
-// therefore takes Fits steps.
+// penalty's weight. A descent of the training loss has as many steps, because each of its steps
+// needs one fit.
 func (p StochasticParams) Fits() int {
 	return p.Fresh * p.Steps * (1 + p.OuterFolds*len(p.Weights))
 }
@@ -201,8 +201,8 @@ func risk(ctx context.Context, s *experiment.Setup, fit fitter, weight float64) 
 	return m.Risk(s.Loss, s.Test)
 }
 
-// penalised appends the risk at each weight of the penalty to the slice risks. It also returns the
-// risks at two of these weights: at the weight with the lowest nested risk, and at the largest
+// For each weight of the penalty, penalised appends the risk to risks. It also returns the risks at
+// two of these weights. The first weight has the lowest nested risk. The second is the largest
 // weight whose nested risk is within one standard error of the lowest.
 func (p StochasticParams) penalised(ctx context.Context, s *experiment.Setup, dataSet int, risks *[]float64, fit fitter) (twoRisks [2]float64, err error) {
 	for _, w := range p.Weights {
@@ -278,7 +278,7 @@ func (p StochasticParams) stochastic(ctx context.Context, s *experiment.Setup, d
 }
 
 // training fits a model to the examples d. It descends the training loss plus the outer penalty,
-// with one weight of the penalty.
+// which has the given weight.
 func (p StochasticParams) training(ctx context.Context, s *experiment.Setup, d learn.Data, weight float64, steps int) (*cvgm.Model, error) {
 	twice, splits := experiment.Resubstitution(d)
 	c := p.config(twice)

@@ -88,8 +88,8 @@ type Setting struct {
 	// BalancedMinusUniform compares the two kinds of splits by test loss: the loss with balanced
 	// splits minus the loss with uniform splits, paired by data set.
 	BalancedMinusUniform experiment.Comparison
-	// MinusLast is the test loss of this setting minus the test loss of the last setting of the
-	// sweep, paired by data set. Both losses are with uniform splits.
+	// MinusLast compares this setting with the last setting of the sweep: on each data set, its
+	// test loss minus the test loss of the last setting. Both losses are with uniform splits.
 	MinusLast experiment.Comparison
 	// LossShare and GradientShare are means of ratios over the data sets. Each ratio is a standard
 	// deviation with balanced splits, divided by the standard deviation with uniform splits.
@@ -101,10 +101,10 @@ type Setting struct {
 // Measure holds the results with one kind of splits.
 type Measure struct {
 	// LossSD and GradientSD describe the variation between draws of the splits for the same data.
-	// LossSD is the standard deviation of the CV loss. GradientSD is the standard deviation of the
-	// gradient: the variances of all its entries are added, and GradientSD is the square root of
-	// the sum. Both are means over the data sets. For the rings, both are 0, because they are not
-	// measured.
+	// On one data set, the standard deviation of the CV loss is taken, and a standard deviation of
+	// the gradient: the square root of the summed variances of its entries. LossSD and GradientSD
+	// are the means of these standard deviations over the data sets. For the rings, both are 0,
+	// because they are not measured.
 	LossSD, GradientSD experiment.Estimate
 	// Test is the mean of TestLosses.
 	Test experiment.Estimate
@@ -167,8 +167,8 @@ func (p SplitsParams) Run(ctx context.Context, hooks experiment.Hooks) (*Result,
 	return r, nil
 }
 
-// ringsSweeps is the number of sweeps on the rings: one over K and one over p. The cells of these
-// sweeps come first, one sweep after the other.
+// ringsSweeps is the number of sweeps on the rings. The first varies K, and the second varies p.
+// The cells of these sweeps come first, one sweep after the other.
 const ringsSweeps = 2
 
 func (r *Result) sweeps() [][]Setting {
@@ -250,8 +250,8 @@ func (p SplitsParams) measureTasks(ctx context.Context, hooks experiment.Hooks, 
 	return nil
 }
 
-// The function shares returns the mean of num[i]/denom[i] over the data sets i. It omits data sets
-// for which denom[i] is 0.
+// For LossShare and GradientShare, shares returns the mean of num[i]/denom[i] over the data sets i.
+// It omits data sets for which denom[i] is 0.
 func shares(num, denom []float64) experiment.Estimate {
 	var ratios []float64
 	for i, v := range num {
@@ -275,8 +275,8 @@ func (m *Measure) summarise(data []splitsCell) {
 	m.LossSD, m.GradientSD, m.Test = experiment.EstimateOf(loss), experiment.EstimateOf(gradient), experiment.EstimateOf(m.TestLosses)
 }
 
-// measure measures, on one data set, how much the CV loss and its gradient vary if the splits are
-// drawn again. It also measures the test loss of the model at the lowest CV loss of the first draw.
+// measure finds how much the CV loss and its gradient vary on one data set if the splits are drawn
+// again. It also finds the test loss of the model at the lowest CV loss of the first draw.
 func (p SplitsParams) measure(ctx context.Context, dataSet, k int, fraction float64, draw drawSplits) (c splitsCell, err error) {
 	stream := func(purpose string) *synth.Stream {
 		return synth.NewStream(uint64(dataSet), "splits: "+purpose)

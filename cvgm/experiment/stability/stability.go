@@ -357,8 +357,8 @@ func (p StabilityParams) drawData(from Population, i int) stabilityData {
 }
 
 // replaceOne returns Δ and R_emp for the data s. R_emp is the empirical risk of the fit to s. Δ is
-// a mean over the examples of s. For each example, a fresh example replaces it, and the learner is
-// fitted again.
+// a mean over the examples of s. For each example in turn, the learner is fitted to the data with a
+// fresh example in place of this example.
 func (c stabilityCase) replaceOne(ctx context.Context, s, fresh learn.Data) (delta, training float64, err error) {
 	f, err := c.fit(ctx, s)
 	if err != nil {
