@@ -113,12 +113,12 @@ func firstSentence(text string) string {
 // problems are the words by which a setting names its problem.
 var problems = []string{"rings", "XOR", "elastic net", "ridge regression", "logistic regression", "support vector machine"}
 
-// sizesIn matches the sizes in a setting: values of N, such as N = 100, 200, or the number K of
-// splits. If a word follows several values of N, the last value counts something else.
+// sizesIn matches the sizes in a setting: the number K of splits, or values of N as in "N = 100,
+// 200". If a word follows several values of N, the last value counts something else.
 var sizesIn = regexp.MustCompile(`\b(N|K) = (\d+(?:, \d+)*)( [a-z])?`)
 
-// settingName shortens a setting to N, K, and the problem that the setting names first. If the
-// setting is already short, or has no such part, settingName returns it unchanged.
+// settingName shortens a setting to N, K, and the first problem that occurs in the setting. If the
+// setting is already short, or has none of these parts, settingName returns it unchanged.
 func settingName(setting string) string {
 	const shortest = 60 // characters; the name would be hardly shorter
 	if len([]rune(setting)) <= shortest {
@@ -265,8 +265,8 @@ type sharedText struct {
 	text string
 }
 
-// sharedTexts returns the different texts of a claim's rows. Each text comes with the names of the
-// rows that have this text.
+// sharedTexts returns each distinct text of a claim's rows once, with the names of the rows that
+// have this text.
 func sharedTexts(c claims.Claim, of func(m *claims.Measurement) string) []sharedText {
 	var all []sharedText
 	for k := range c.Measured {

@@ -44,8 +44,8 @@ func claimsRow(c claims.Claim, k int) []any {
 	return row
 }
 
-// ClaimsAtAGlance lists the paper's sentences in a few words. Each sentence comes with its verdict
-// and the number that decides the verdict.
+// ClaimsAtAGlance lists the paper's sentences, each shortened to a few words. Each sentence comes
+// with its verdict and the number that decides the verdict.
 func ClaimsAtAGlance(all []claims.Claim) *Table {
 	t := &Table{Name: "claims_at_a_glance", Caption: claimsCaption, Header: []string{"", "The paper says", "Verdict", "Number"}, Note: verdictCounts(all)}
 	for _, c := range all {
@@ -76,8 +76,7 @@ const findingsNote = "Intervals are 95 % confidence intervals over the repetitio
 
 const claimsCaption = "The paper's claims and the verdicts on them"
 
-// repeated returns the number of repetitions of a row. For a value that is computed only once, it
-// returns nil.
+// repeated returns the number of repetitions of a row, or nil if its value is computed only once.
 func repeated(m *claims.Measurement) any {
 	if m.Ours.N < 2 {
 		return nil

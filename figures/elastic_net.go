@@ -180,8 +180,8 @@ func onSurface[P [2]float64 | []float64](plot func(name string, xs, ys []float64
 	plot(name, x, y, s)
 }
 
-// coordinates returns the coordinates of points on a surface with the given axes. It moves a point
-// beyond the edge of the surface to the edge.
+// coordinates returns the coordinates of points on a surface with the given axes. If a point lies
+// outside of the surface, coordinates moves it to the edge.
 func coordinates[P [2]float64 | []float64](axes [][]float64, points []P) (x, y []float64) {
 	log := func(k int) []float64 {
 		axis := slices.Sorted(slices.Values(axes[k]))

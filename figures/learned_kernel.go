@@ -41,8 +41,8 @@ type KernelExample struct {
 
 // Rings and XOR are the experiments with a learned kernel. For XOR, the squares of different
 // classes overlap. In the overlap, both classes are equally likely, so the Bayes rule has no unique
-// boundary there. Instead of this boundary, the figures show the edges of the corners in which the
-// label is certain.
+// boundary there. The figures therefore show, for XOR, the edges of the corners in which the label
+// is certain.
 var (
 	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the boundary of the best rule there is", []float64{0},
 		"The paper's text states .892 for the same test set. The best rule is a circle."}

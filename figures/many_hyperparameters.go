@@ -269,8 +269,9 @@ func KeptGradientMap() *Figure {
 	return f
 }
 
-// KeptGradientMapTable counts cells of the map that is kept with the sources, one row for each
-// problem, size and number of hyperparameters. Its CSV is in the order of the figure's lines.
+// KeptGradientMapTable counts the cells of the kept map in which the CV gradient, or many
+// hyperparameters, help or harm. It has one row for each problem, size and number of
+// hyperparameters. Its CSV is in the order of the figure's lines.
 func KeptGradientMapTable() *Table {
 	r := manyhyper.KeptMap()
 	t := &Table{

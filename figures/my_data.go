@@ -102,7 +102,7 @@ func MyDataTuning(r *mydata.Result) []Output {
 	return []Output{myVerdicts(r), hyper, losses}
 }
 
-// myVerdicts returns a table of the comparisons for each model. The note of the table has the
+// myVerdicts returns one table with the comparisons of all models. The note of the table has the
 // verdicts.
 func myVerdicts(r *mydata.Result) *Table {
 	t := &Table{
@@ -166,8 +166,8 @@ func MyDataSearch(r *mydata.Result) []Output {
 
 // myCurve returns a panel with the CV loss along one hyperparameter.
 func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
-	// The band extends bandErrors standard errors to each side of the loss. If the highest loss is
-	// more than steepRatio times the lowest loss, the axis is logarithmic.
+	// The half-width of the band, in standard errors of the loss, is bandErrors. If the highest
+	// loss is more than steepRatio times the lowest loss, the axis is logarithmic.
 	const bandErrors, steepRatio = 1.96, 8
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, v := range c.Loss {
@@ -201,14 +201,14 @@ func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
 	return p
 }
 
-// The surface is drawn on a finer grid. The constant smoothing is the number of intervals into
-// which each interval of the grid is divided.
-const smoothing = 3
+// The surface is drawn on a finer grid. Each interval of the grid is divided into refinementFactor
+// intervals.
+const refinementFactor = 3
 
 // mySurface shows the CV loss as a function of two hyperparameters, with the final descent.
 func mySurface(r *mydata.Result, m mydata.Model) *Figure {
 	hyper := chart.Mapped(m.Hyper, func(h mydata.Hyper) string { return chart.Subscripted(h.Name) })
-	axes, surface := smoothSurface(m.Axes, m.Surface, smoothing)
+	axes, surface := smoothSurface(m.Axes, m.Surface, refinementFactor)
 	p := lossPanel("CV loss over both hyperparameters", "CV loss", hyper, axes, surface)
 	p.Name = panelName(r, m, "surface")
 	path := slices.DeleteFunc(slices.Clone(m.Descent), func(at []float64) bool { return len(at) != 2 })

@@ -19,8 +19,8 @@ import (
 // coefficients has at most shownCoefficients features.
 const shownModels, shownCoefficients = 4, 15
 
-// fullName returns a name that the user has given, for a text or a table. It replaces an empty
-// name.
+// fullName returns a name that the user has given, for a text or a table. If the name is empty, it
+// returns "(no name)".
 func fullName(name string) string { return cmp.Or(name, "(no name)") }
 
 // labelName returns a name that the user has given, on one line that fits a label. It cuts off the
@@ -42,9 +42,9 @@ func labelName(name string) string {
 	return string(runes) + "…"
 }
 
-// modelTitle returns the title of a model, which names the target. If there are several models, it
-// instead names the class of the model. The function formatName formats the target or the class; it
-// is fullName or labelName.
+// modelTitle returns a title for a model. It contains the target or, if there are several models,
+// the class of the model. The function formatName formats the target or the class; it is fullName
+// or labelName.
 func modelTitle(r *mydata.Result, m mydata.Model, formatName func(string) string) string {
 	switch {
 	case len(r.Models) < 2 || m.Class == "":

@@ -34,7 +34,7 @@ func MyDataPredictions(r *mydata.Result) []Output {
 	return all
 }
 
-// judgedBy returns words for a caption. They describe the kind of the predictions in j.
+// judgedBy returns sentences for a caption, which describe how the predictions are made.
 func judgedBy(j mydata.Judged) string {
 	switch n := len(j.Predictions); {
 	case !j.Nested:
@@ -168,9 +168,9 @@ func myROC(r *mydata.Result) *Figure {
 	return f
 }
 
-// myCalibration plots the observed shares of a model's class against the predicted probabilities.
-// The intervals of the shares are Wilson's. If a row has predictions in several repeats, it counts
-// once in these intervals.
+// myCalibration plots the observed shares of the class that a model predicts against the predicted
+// probabilities. The intervals of the shares are Wilson's. If a row has predictions in several
+// repeats, it counts once in these intervals.
 func myCalibration(p *Panel, m mydata.Model, style Style) {
 	var x, y []float64
 	for k, b := range m.Judged.Classes.Probabilities.Calibration {
@@ -265,10 +265,10 @@ func axisOf(v []float64) span {
 	if len(v) == 0 {
 		return span{0, 1}
 	}
-	// The core is the range of the numbers without the share tailShare at each end. It has a margin
-	// at each end, coreMargin times as long as the core. If the range of all numbers is more than
-	// farRatio times as long as the core with its margins, the axis leaves out the numbers beyond
-	// the margins.
+	// The core is the range of the numbers that remain if the fraction tailShare is cut off at each
+	// end. It has a margin at each end, coreMargin times as long as the core. If the range of all
+	// numbers is more than farRatio times as long as the core with its margins, the axis leaves out
+	// the numbers beyond the margins.
 	const tailShare, coreMargin, farRatio = .01, .75, 2
 	sorted := slices.Sorted(slices.Values(v))
 	n := len(sorted)

@@ -37,8 +37,8 @@ var sizeStyles = []Style{
 }
 
 // SampleSizeCurves shows the accuracy as a function of the size of the training set, as the paper's
-// figure does. It shows means and 95 % confidence intervals. The right panel enlarges the methods
-// that learn.
+// figure does. It shows means and 95 % confidence intervals. The right panel enlarges all methods
+// but SizeNetworkText and SizeLogistic.
 func SampleSizeCurves(r *samplesize.Result) *Figure {
 	all := NewPanel("all methods", "all methods", "training examples", "test accuracy")
 	best := NewPanel("methods that learn", "the methods that learn, enlarged", "training examples", "test accuracy")

@@ -92,12 +92,12 @@ func valuesHeld(v []float64, n int) []float64 {
 	return chart.Mapped(chart.OneTo(n), func(k float64) float64 { return v[min(int(k), len(v))-1] })
 }
 
-// excessFloor is the base-10 logarithm of the smallest excess over the minimum that is drawn. A
-// smaller excess depends on rounding.
+// excessFloor is the base-10 logarithm of the smallest drawn excess over the minimum. A smaller
+// excess depends on rounding.
 const excessFloor = -10
 
-// SearchesCurves shows the median of the CV loss minus its minimum, as a function of the number of
-// evaluations.
+// SearchesCurves shows the median excess as a function of the number of evaluations. The excess is
+// the CV loss minus its minimum.
 func SearchesCurves(r *searches.Result) *Figure {
 	var rows [][]*Panel
 	for _, gradient := range []bool{true, false} {

@@ -121,8 +121,8 @@ func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 	return (x[left] + x[max(left-1, 0)]) / 2, (x[right] + x[min(right+1, len(x)-1)]) / 2
 }
 
-// shownCoordinates is the largest number of entries in one panel. A panel with the dual variables
-// of examples has at most shownExamples, because their paths cross more often.
+// shownCoordinates is the largest number of entries in one panel. For the dual variables of
+// examples it is shownExamples, because their paths cross more often.
 const shownCoordinates, shownExamples = 6, 4
 
 // atRest is a tolerance far above rounding errors. An absolute slope up to atRest counts as 0. An

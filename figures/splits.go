@@ -19,8 +19,8 @@ func init() {
 	})
 }
 
-// SplitsTable lists the scatter and the test loss for K splits, each with the share p of the
-// examples for training. It compares uniform with balanced splits.
+// SplitsTable lists the scatter and the test loss for K splits, each of which trains on the share p
+// of the examples. It compares uniform with balanced splits.
 func SplitsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_elastic_net", Caption: fmt.Sprintf("Elastic net: uniform and balanced splits over %d data sets", r.Params.DataSets),
@@ -69,7 +69,8 @@ func SplitsStepsTable(r *splits.Result) *Table {
 	return t
 }
 
-// SplitsCurves shows the scatter of the CV loss, and the test loss, as functions of K and p.
+// SplitsCurves shows, as functions of K and p, the scatter of the CV loss and the value of the test
+// loss.
 func SplitsCurves(r *splits.Result) *Figure {
 	uniform, balanced := Style{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 3}}, Style{Color: Blue, Width: 2}
 	const floor = -16 // if all splits are equal, there is no scatter

@@ -10,7 +10,7 @@ import (
 	"cvgm/cvgm/experiment/elasticnet"
 )
 
-// ElasticNetReplay returns the answer on the replay of the paper's run: the test loss at the end of
+// ElasticNetReplay states the result of the replay of the paper's run: the test loss at the end of
 // each search.
 func ElasticNetReplay(r *elasticnet.Result) string {
 	return fmt.Sprintf("**In the replay CVGM ends at the test loss %.4f, exhaustive search at %.4f and random search at %.4f.**", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final())

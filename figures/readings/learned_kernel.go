@@ -9,8 +9,8 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 )
 
-// Rings returns the answer on the rings: the accuracy along the exact gradient, the accuracy along
-// the published direction, and the difference between them.
+// Rings states the result on the rings: the accuracy after a descent along the exact gradient, the
+// accuracy after a descent along the published direction, and the difference.
 func Rings(r *kernels.LearnedKernelResult) string {
 	published, full := r.Run(kernels.Published), r.Run(kernels.Full)
 	return paragraphs(

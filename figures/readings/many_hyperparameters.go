@@ -10,9 +10,9 @@ import (
 	"cvgm/cvgm/experiment/manyhyper"
 )
 
-// ManyHyperparameters returns the answer of the notebook. It lists the kinds of hyperparameters for
-// which many hyperparameters have a clearly lower test loss than one. It also lists the other
-// kinds.
+// ManyHyperparameters states the result of the notebook. It lists the kinds of hyperparameters for
+// which the test loss with many hyperparameters is clearly lower than with one hyperparameter. It
+// also lists the other kinds.
 func ManyHyperparameters(r *manyhyper.LeversResult) string {
 	var kinds [3][]string // by the sign of the difference
 	for _, l := range r.Problems {
@@ -95,8 +95,8 @@ func countsOf(m *manyhyper.MapResult, problem string) (c mapCounts) {
 	return c
 }
 
-// signTurns returns a sentence that lists the factors with a change of sign. At two values of such
-// a factor, a mean difference clearly has different signs.
+// A factor changes a sign if a mean difference clearly has different signs at two of its values.
+// signTurns returns a sentence that lists these factors.
 func signTurns(m *manyhyper.MapResult, problem string) string {
 	var turned [2][]string
 	for factor, name := range manyhyper.Factors {

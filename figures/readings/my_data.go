@@ -77,11 +77,11 @@ func myShares(r *mydata.Result) string {
 // A residual holds a prediction and its error.
 type residual struct{ prediction, off float64 }
 
-// residuals compares the residuals of two groups: the third of the rows with the lowest
-// predictions, and the third with the highest.
+// residuals compares the residuals of two groups: one third of the rows has the lowest predictions,
+// and one third has the highest predictions.
 func residuals(rows []residual) string {
 	// With fewer than minRows rows, residuals looks for no pattern. There are two patterns. In the
-	// first, the scatters of the two thirds differ by more than the factor spreadRatio. In the
+	// first, the scatters of the two groups differ by more than the factor spreadRatio. In the
 	// second, the residuals bend by more than bendErrors standard errors of a mean.
 	const minRows, spreadRatio, bendErrors = 30, 1.5, 3.
 	slices.SortStableFunc(rows, func(a, b residual) int { return cmp.Compare(a.prediction, b.prediction) })
@@ -174,9 +174,9 @@ func myCalibration(r *mydata.Result) string {
 			return ""
 		}
 		for _, b := range m.Judged.Classes.Probabilities.Calibration {
-			// A prediction is too certain if it is farther from one half than the observed share,
-			// on the same side. The factor sign makes the difference positive for such predictions
-			// on both sides of one half.
+			// A prediction is too certain if it is on the same side of one half as the observed
+			// share, but farther away. The factor sign makes the difference positive for these
+			// predictions on both sides of one half.
 			sign := 1.0
 			if b.Predicted < .5 {
 				sign = -1
@@ -240,8 +240,8 @@ func MyDataCoefficients(r *mydata.Result) string {
 // A reading describes at most shownModels models. For several classes, each class has a model.
 const shownModels = 4
 
-// ofClass returns the first words of a sentence on the model m. They name the class of m if there
-// are several models. Otherwise the text is empty.
+// ofClass returns the first words of a sentence on the model m: the class of m, or "" if there is
+// only one model.
 func ofClass(m mydata.Model, models []mydata.Model) string {
 	if m.Class == "" || len(models) < 2 {
 		return ""

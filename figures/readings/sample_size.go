@@ -10,8 +10,8 @@ import (
 	"cvgm/cvgm/experiment/samplesize"
 )
 
-// Ablation returns the answer on the effect of the CV loss and of its gradient. There is an answer
-// for penalties, and one for the weights of a network.
+// Ablation states the effect of the CV loss and of its gradient, separately for penalties and for
+// the weights of a network.
 func Ablation(d *samplesize.AblationResult) string {
 	var penalties list
 	weights := make(map[claims.Help]int)

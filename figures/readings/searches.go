@@ -26,7 +26,7 @@ func searchNamed(r *searches.Result, name string) searches.Method {
 	return searches.Method{Name: name}
 }
 
-// Searches returns the answer on the searches. If times are recorded, the answer includes the time
+// Searches states which searches reach the minimum. If times are recorded, it also states the time
 // of a gradient.
 func Searches(r *searches.Result, t *claims.Timings) string {
 	var best searches.Method // the best search without gradients
@@ -84,7 +84,7 @@ func SearchesTime(t *claims.Timings) string {
 
 // SearchesMinimaTable counts the minima that lie on a bound. It also counts the minima that a
 // search reaches, separately for minima on a bound and for other minima. For searches that run both
-// in λ and in the logarithm of λ, it compares the two.
+// in λ and in the logarithm of λ, it compares both ways.
 func SearchesMinimaTable(r *searches.Result) string {
 	p := r.Params
 	onBound := make([]bool, len(r.At))

@@ -9,8 +9,8 @@ import (
 	"cvgm/cvgm/experiment/splits"
 )
 
-// covering returns the first setting of the sweep over K in which balanced splits validate every
-// example. If there is no such setting, it returns nil.
+// covering returns, from the sweep over K, the first setting for which balanced splits validate
+// every example. If there is no such setting, it returns nil.
 func covering(r *splits.Result) *splits.Setting {
 	n := r.Params.Train
 	k := slices.IndexFunc(r.ByK, func(s splits.Setting) bool { return s.K*(n-int(s.P*float64(n))) >= n })
@@ -20,8 +20,9 @@ func covering(r *splits.Result) *splits.Setting {
 	return &r.ByK[k]
 }
 
-// clearErrors lists the settings of a sweep whose error clearly differs from the error of the last
-// setting, on the same data. It lists larger errors if sign is 1, and smaller errors if sign is −1.
+// clearErrors lists the settings of a sweep whose errors clearly differ, on the same data, from the
+// errors of the last setting. It lists larger errors if sign is 1, and smaller errors if sign is
+// −1.
 func clearErrors(sweep []splits.Setting, sign int, name func(splits.Setting) string) string {
 	var all []string
 	for _, s := range sweep {

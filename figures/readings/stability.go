@@ -37,8 +37,7 @@ func lowestSetting(settings []stability.Parts, partOf func(stability.Parts) expe
 func risk(s stability.Parts) experiment.Estimate  { return s.Risk }
 func delta(s stability.Parts) experiment.Estimate { return s.Delta }
 
-// Stability returns the answer on two questions: whether the identity holds, and how CVGM changes
-// Δ.
+// Stability states whether the identity holds, and how CVGM changes Δ.
 func Stability(r *stability.Result) string {
 	holds, widest := 0, 0.
 	for _, s := range r.Settings() {

@@ -28,7 +28,7 @@ func Described(e experiment.Estimate, digits int) string {
 	return fmt.Sprintf("shows no clear difference (%s)", Signed(e, digits))
 }
 
-// Weighed returns the text of Described. It adds words that state whether the difference reaches
+// Weighed describes a difference as Described does. It also states whether the difference reaches
 // the smallest relevant difference. The table of claims judges differences in the same way.
 func Weighed(e experiment.Estimate, digits int, relevant float64) string {
 	text, j := Described(e, digits), claims.Weigh(e, relevant)
@@ -44,8 +44,8 @@ func Weighed(e experiment.Estimate, digits int, relevant float64) string {
 }
 
 // CouldShow returns sentences with two numbers: the smallest relevant difference, and the smallest
-// difference that the repetitions distinguish from 0. The second number is the largest over the
-// given estimates.
+// difference that the repetitions distinguish from 0. The second number is the largest value for
+// any of the given estimates.
 func CouldShow(relevant float64, of ...experiment.Estimate) string {
 	tells := 0.
 	for _, e := range of {
@@ -58,8 +58,8 @@ func CouldShow(relevant float64, of ...experiment.Estimate) string {
 	return text
 }
 
-// pooled returns a sentence with a link to the claim with the given number. This claim judges the
-// same difference from all recorded draws.
+// pooled returns a sentence that follows a difference. It refers to the claim that judges this
+// difference from all recorded draws, by the number of the claim.
 func pooled(number int) string {
 	return fmt.Sprintf("[Claim %d](../figures/out/00_start/claims.md) judges it by all recorded draws.", number)
 }

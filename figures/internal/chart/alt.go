@@ -13,7 +13,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// Shaded reports whether the figure shows values as shades, on a surface or as counts.
+// Shaded reports whether the figure shows values as shades: on a surface, or for counts.
 func (f *Figure) Shaded() bool {
 	return slices.ContainsFunc(slices.Concat(f.Panels...), func(p *Panel) bool { return p.filled })
 }

@@ -221,7 +221,7 @@ func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectang
 }
 
 // LayOut moves the legend to a corner of the plot. It returns the plot with its final axes, the
-// part of the cell for the plot, and the legend.
+// part of the cell that the plot covers, and the legend.
 func (p *Panel) LayOut(c draw.Canvas, axes Box, l plot.Legend) (*plot.Plot, draw.Canvas, plot.Legend) {
 	q := *p.Plot
 	c.Max.Y -= p.titleHeight() // draw draws the title
@@ -246,11 +246,12 @@ const legendMargin = 6 // in points, between a legend and the data
 
 // clearLegend returns axes with headroom for a legend, and the corner for the legend. The arguments
 // w and h are the width and the height of the legend, each divided by the length of the axis.
-// clearLegend chooses the corner that needs the least headroom. Of equal corners, it prefers the
-// top corners, and then the right corners.
+// clearLegend chooses the corner that needs the least headroom. Among corners with the same
+// headroom, it prefers the top corners, and then the right corners.
 func (p *Panel) clearLegend(axes Box, w, h float64) (best Box, top, left bool) {
-	// The legend takes at most the share maxHeight of the y axis. A corner replaces an earlier
-	// corner only if its y axis is shorter than shrinkFactor times the y axis of the earlier corner.
+	// The legend takes at most the share maxHeight of the y axis. Each corner needs its own y axis.
+	// A corner replaces an earlier corner only if its axis is shorter than shrinkFactor times the
+	// earlier axis.
 	const maxHeight, shrinkFactor = .7, .95
 	h = min(h, maxHeight)
 	best = Box{Ymin: math.Inf(-1), Ymax: math.Inf(1)}

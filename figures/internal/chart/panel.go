@@ -42,7 +42,7 @@ type Series struct {
 	Line      bool        // whether Line has added the series
 }
 
-// A point holds x, y, z, low and high. A value is NaN if the point has no such value.
+// A point holds x, y, z, low and high. A coordinate that the point does not have is NaN.
 type point [5]float64
 
 // pairs returns two coordinates of each point: x, and the coordinate with the given index.

@@ -123,8 +123,8 @@ func (e LegendEntry) sampleWidth() vg.Length {
 	return 22
 }
 
-// KeyRows breaks the entries of a key into as few rows as possible. Each row is at most width wide,
-// and all rows have about the same width. The result widths holds the widths of the rows.
+// KeyRows breaks the entries of a key into as few rows as possible, none wider than the given
+// width. All rows have about the same width. The second result holds the widths of the rows.
 func KeyRows(entries []LegendEntry, width vg.Length) (rows [][]LegendEntry, widths []vg.Length) {
 	least := len(BrokenAt(entries, width))
 	total := vg.Length(0)
@@ -171,8 +171,8 @@ func RowWidth(row []LegendEntry) vg.Length {
 	return width
 }
 
-// keyGap is the gap between two entries of a key. The gap between the sample and the name of an
-// entry is keySample.
+// keyGap is the gap between two entries of a key. keySample is the gap between an entry's sample
+// and its name.
 const keyGap, keySample = 16, 4
 
 // drawKey draws rows of entries on the canvas c, beginning at the top. Each row is centred.

@@ -89,12 +89,12 @@ func ScaleTicks(h *plotter.HeatMap) []plot.Tick {
 // the cell has no line. The order of the lines depends only on the data. In plotter.Contour, this
 // order is random.
 func (g *Surface) Contour(level float64) []plotter.XYs {
-	return g.findCrossings(level).lines(func(edge int) plotter.XY { return g.crossing(edge, level) })
+	return g.findCrossings(level).contours(func(edge int) plotter.XY { return g.crossing(edge, level) })
 }
 
-// crossings holds the edges of the grid that the lines of one level cross. Let ny be len(Ys). The
-// edge from (i, j) to (i+1, j) has the number 2(i·ny+j). The edge from (i, j) to (i, j+1) has the
-// number 2(i·ny+j)+1.
+// crossings holds the grid edges that are crossed by the contour lines of one level. Let ny be
+// len(Ys). The edge from (i, j) to (i+1, j) has the number 2(i·ny+j). The edge from (i, j) to (i,
+// j+1) has the number 2(i·ny+j)+1.
 type crossings struct {
 	links map[int][]int // the neighbours of each edge along its line
 	order []int         // edges in the order in which they are first crossed
@@ -109,8 +109,8 @@ func (c *crossings) join(a, b int) {
 	c.links[a], c.links[b] = append(c.links[a], b), append(c.links[b], a)
 }
 
-// findCrossings returns the edges that the lines of a level cross. A line enters a cell at one edge
-// and leaves it at another edge, and findCrossings links these two edges.
+// findCrossings returns the edges that are crossed by the contour lines of one level. A line enters
+// a cell at one edge and leaves it at another edge, and findCrossings links these two edges.
 func (g *Surface) findCrossings(level float64) *crossings {
 	z := g.Values
 	nx, ny := len(g.Xs), len(g.Ys)
@@ -163,9 +163,9 @@ func (g *Surface) crossing(edge int, level float64) plotter.XY {
 	return plotter.XY{X: xs[i] + t*(xs[k]-xs[i]), Y: ys[j] + t*(ys[l]-ys[j])}
 }
 
-// lines follows the links between edges, and returns the lines of the level. The function edgePoint
-// returns the point at which a line crosses an edge.
-func (c *crossings) lines(edgePoint func(edge int) plotter.XY) []plotter.XYs {
+// contours follows the links between edges, and returns the contour lines of the level. The
+// function edgePoint returns the point at which a line crosses an edge.
+func (c *crossings) contours(edgePoint func(edge int) plotter.XY) []plotter.XYs {
 	used := make(map[int]bool)
 	trace := func(e int) plotter.XYs {
 		line := plotter.XYs{edgePoint(e)}

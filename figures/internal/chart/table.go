@@ -55,8 +55,8 @@ func (n Number) text(plusMinus string) string {
 	size, repeated := math.Abs(n.Value), n.Margin > 0 // false if Margin is NaN
 	small := func(v float64) bool { return math.Abs(v) < .5*math.Pow10(-n.Digits) }
 	power := func(v float64) string { return strconv.FormatFloat(v, 'e', 1, 64) }
-	// A number is written with a power of ten if otherwise all its digits would be zero, or if it
-	// would have too many digits.
+	// A number is written with a power of ten if, without it, all digits would be zero or there
+	// would be too many digits.
 	switch lost := size > 0 && small(size); {
 	case n.uneven() && lost && small(n.Low) && small(n.High):
 		return fmt.Sprintf("%s (%s to %s)", power(n.Value), power(n.Low), power(n.High))
@@ -78,8 +78,8 @@ func (n Number) text(plusMinus string) string {
 	return s
 }
 
-// Quoted returns a printed number for a cell, with at most six of its digits. If text is empty,
-// Quoted returns nil.
+// Quoted returns, for a cell, a printed number with at most six decimals. If text is empty, Quoted
+// returns nil.
 func Quoted(text string) any {
 	if text == "" {
 		return nil
@@ -137,8 +137,8 @@ func Cell(v any, plusMinus, none string) string {
 	return fmt.Sprint(v)
 }
 
-// longestText returns the length of the longest text in column i. If the column has a number,
-// longestText returns 0, except for the first column.
+// longestText returns the length of the longest text in column i. For any column but the first, it
+// returns 0 if the column has a number.
 func (t *Table) longestText(i int) int {
 	n := 0
 	for _, row := range t.Rows {

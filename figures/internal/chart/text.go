@@ -95,7 +95,7 @@ func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, origin vg.Point) {
 	s.Handler = h
 	width, height := s.Width(txt), s.Height(txt)
 	sin, cos := math.Sincos(s.Rotation)
-	// x and y are distances from the point origin: x along the text, and y across the text.
+	// x and y are distances from the given origin: x along the text, and y across the text.
 	x := vg.Length(s.XAlign) * width
 	baseline := vg.Length(s.YAlign)*height - h.Extents(s.Font).Ascent + s.Font.Size
 	for _, r := range RunsOf(txt) {
@@ -113,8 +113,8 @@ func Subscripted(name string) string {
 	return strings.NewReplacer("0", "₀", "1", "₁", "2", "₂", "3", "₃", "4", "₄", "5", "₅", "6", "₆", "7", "₇", "8", "₈", "9", "₉").Replace(name)
 }
 
-// breakText breaks text between words into lines. A line has at most the given width. Only a line
-// with a single long word may be wider.
+// breakText breaks text into lines of at most the given width. It breaks only between words, so a
+// line with a single long word may be wider.
 func breakText(words string, style text.Style, width vg.Length) []string {
 	var lines []string
 	for _, word := range strings.Fields(words) {

@@ -11,9 +11,9 @@ import (
 )
 
 // An axis is too short for ticks if its length is at most minLength, or at most minRelative times
-// the larger absolute value of its ends. On an axis below minLength, the distance between two ticks
-// underflows. The ratio minRelative is far above the rounding errors of ticks and labels, and far
-// below the resolution of a figure.
+// the larger of the absolute values of its two ends. On an axis below minLength, the distance
+// between two ticks underflows. The ratio minRelative is far above the rounding errors of ticks and
+// labels, and far below the resolution of a figure.
 const minRelative, minLength = 1e-9, 1e-300
 
 // isNarrow reports whether an axis over the range [low, high] is too short for two ticks.
@@ -52,8 +52,8 @@ func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
 // manyTicks is the number of labels of an axis with enough room for them.
 const manyTicks = 5.0
 
-// Typeset returns a number in the usual notation of texts, with a minus sign in place of a hyphen,
-// and with powers of ten in place of exponents.
+// Typeset returns a number as it is printed in prose, with a minus sign in place of a hyphen, and
+// with powers of ten in place of exponents.
 func Typeset(number string) string {
 	mantissa, exponent, has := strings.Cut(strings.ReplaceAll(number, "-", "−"), "e")
 	digits := strings.TrimLeft(exponent, "−+0")

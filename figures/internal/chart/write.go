@@ -168,7 +168,8 @@ func (f *Figure) ChangedLines() []string {
 	return breakText(f.Changed, changedText(), f.Width-margins)
 }
 
-// check returns an error if a panel or a series cannot be drawn. The error names the first of them.
+// check returns an error if a panel or a series cannot be drawn. The error names the first such
+// panel or series.
 func (f *Figure) check() error {
 	panels := slices.Concat(f.Panels...)
 	if len(panels) == 0 {
@@ -187,8 +188,9 @@ func (f *Figure) check() error {
 
 var CSVHeader = []string{"panel", "series", "x", "y", "z", "low", "high"}
 
-// CSV returns every plotted series, with one point in each line. The points of a reference line are
-// the two points at which it crosses the frame of its panel, without the headroom for a legend.
+// CSV returns every plotted series, with one point in each line. A reference line has two points,
+// where it crosses the frame of its panel. The headroom for a legend does not count as part of the
+// panel.
 func (f *Figure) CSV() string {
 	records := [][]string{CSVHeader}
 	for _, p := range slices.Concat(f.Panels...) {
