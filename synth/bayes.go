@@ -3,7 +3,7 @@ package synth
 import "math"
 
 // BayesRule is the best possible classifier for a distribution of points in the plane with labels
-// ±1. [Rings.Bayes] and [XOR.Bayes] return such rules. The methods of the zero value panic.
+// ±1. [Rings.Bayes] and [XOR.Bayes] return such rules. On a zero BayesRule, every method panics.
 type BayesRule struct {
 	// Accuracy is the probability that the rule labels a point correctly. It is exact over the
 	// population. No classifier has a higher accuracy.

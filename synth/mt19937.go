@@ -57,8 +57,8 @@ func (g *mt19937) refill() {
 	}
 	for i := range g.state {
 		y := g.state[i]&(1<<31) | g.state[(i+1)%mtLen]&(1<<31-1)
-		// The product of y with the matrix A of the recurrence is a shift of y. If y is odd, an exclusive
-		// or with a constant follows.
+		// The product of y with the matrix A of the recurrence is a shift of y. If y is odd, a
+		// constant is then XORed to it.
 		g.state[i] = g.state[(i+mtShift)%mtLen] ^ y>>1 ^ -(y&1)&0x9908b0df
 	}
 	g.left = mtLen

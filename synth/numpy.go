@@ -54,9 +54,9 @@ func (r *NumPy) NormFloat64() float64 {
 	return f * y
 }
 
-// IntN returns the next number of np.random.randint(n), which is uniform on 0…n-1. IntN takes the
-// low bits of a word, as many as n−1 has. If they are a number above n−1, it takes another word.
-// IntN(1) draws no word. IntN panics if n < 1.
+// IntN returns the next number of np.random.randint(n), which is uniform on 0…n-1. IntN takes as
+// many low bits of a word as n−1 has. If these bits form a number above n−1, IntN takes another
+// word. IntN(1) draws no word. IntN panics if n < 1.
 func (r *NumPy) IntN(n int) int {
 	if n < 1 {
 		panic("synth: IntN of n < 1")

@@ -1,8 +1,8 @@
 package synth
 
-// Python is the generator of the module random in Python's standard library, after
-// random.seed(seed). It has only uniform numbers. The zero value is NewPython(0). A copy of a
-// Python value has its own copy of the state.
+// Python is the generator of Python's standard module "random", after random.seed(seed). It has
+// only uniform numbers. The zero value is NewPython(0). A copy of a Python value has its own copy
+// of the state.
 type Python struct{ mt mt19937 }
 
 // NewPython returns the generator in the state after random.seed(seed) for an integer seed. As in

@@ -140,8 +140,8 @@ func lowRank(src Source, r, c, rank int, tail float64) *mat.Dense {
 	return x
 }
 
-// orthonormalize replaces the matrix a by the factor Q of its QR decomposition, with the signs of
-// LAPACK. The matrix must not have more columns than rows.
+// orthonormalize replaces the matrix a by the factor Q of its QR decomposition. LAPACK chooses the
+// signs of the columns of Q. The matrix must not have more columns than rows.
 func orthonormalize(a blas64.General) {
 	tau := make([]float64, a.Cols)
 	work := []float64{0}

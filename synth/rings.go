@@ -42,10 +42,10 @@ func (o Rings) withDefaults() (Rings, error) {
 	return o, nil
 }
 
-// MakeRings draws n points. The first ⌊n/2⌋ have the label −1, and the others the label +1. Of each
-// class, MakeRings first draws all radii and then all angles, as the published code does. If src is
-// a [NumPy], the data are therefore the published data. MakeRings returns an [ArgError] for n < 1
-// and for invalid options.
+// MakeRings draws n points. The first ⌊n/2⌋ have the label −1, and the others the label +1. For
+// each class in turn, MakeRings first draws all radii and then all angles, as the published code
+// does. If src is a [NumPy], the data are therefore the published data. MakeRings returns an
+// [ArgError] for n < 1 and for invalid options.
 func MakeRings(src Source, n int, o Rings) (Data, error) {
 	if err := checkPoints(n); err != nil {
 		return Data{}, err
@@ -108,8 +108,8 @@ func (o Rings) Bayes() (*BayesRule, error) {
 		return (outer-inner)*(rho-(inner+outer)/2) +
 			math.Log1p(math.Exp(-2*rho*outer)) - math.Log1p(math.Exp(-2*rho*inner))
 	}
-	// At the radius high, the first term of the log ratio is log 2, and the sum of the other two
-	// terms is above −log 2. So high is above the radius of the circle.
+	// If the radius equals high, the first term of the log ratio is log 2, and the sum of the other
+	// two terms is above −log 2. The value of high is therefore above the radius of the circle.
 	low, high := 0., (inner+outer)/2+math.Ln2/(outer-inner)
 	for {
 		mid := low + (high-low)/2

@@ -30,7 +30,7 @@ func NewStream(seed uint64, purpose string) *Stream {
 	return &Stream{*rand.NewPCG(binary.LittleEndian.Uint64(sum[:]), binary.LittleEndian.Uint64(sum[8:]))}
 }
 
-// Float64 returns a number that is uniform on [0, 1), and a multiple of 2⁻⁵³.
+// Float64 returns a multiple of 2⁻⁵³ that is uniform on [0, 1).
 func (s *Stream) Float64() float64 { return float64(s.pcg.Uint64()>>11) * 0x1p-53 }
 
 // NormFloat64 returns a standard normal number.
@@ -38,8 +38,8 @@ func (s *Stream) Float64() float64 { return float64(s.pcg.Uint64()>>11) * 0x1p-5
 // The number is a ratio v/u of uniform numbers. A ratio is accepted if the point (u, v) lies in the
 // region v² ≤ −4u² ln u (Kinderman and Monahan, ACM TOMS 3, 1977). For 99 of 100 points, a
 // comparison with two quadratic curves near the edge of the region is enough (Leva, ACM TOMS 18,
-// 1992). Only the other points need the logarithm. Its last bit differs between architectures,
-// which changes about one decision in 10¹⁶.
+// 1992). The remaining points need the logarithm. The last bit of this logarithm differs between
+// architectures, which changes about one decision in 10¹⁶.
 func (s *Stream) NormFloat64() float64 {
 	for {
 		u := 1 - s.Float64() // in (0, 1]

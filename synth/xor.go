@@ -12,8 +12,8 @@ import "cmp"
 // and all squares are multiplied by Scale. The zero value has the paper's parameters: its squares
 // have the sides [−3, .6] and [−.6, 3].
 type XOR struct {
-	// Overlap is a ratio of two lengths of a square on the two sides of an axis: the shorter length
-	// divided by the longer one. Overlap must be above 0 and at most 1. Zero means .2.
+	// An axis divides a side of a square into two lengths. Overlap is the shorter length divided by
+	// the longer one. It must be above 0 and at most 1. Zero means .2.
 	Overlap float64
 	// Scale is a factor of all coordinates. Zero means 3.
 	Scale float64

@@ -43,7 +43,7 @@ func (v view) withPinned(key []figures.LegendEntry) []figures.LegendEntry {
 	return key
 }
 
-// curve plots the function valueAt of the states of a run, up to its last step.
+// curve plots valueAt(s) for the states s of a run, from the first to the last.
 func curve(p *figures.Panel, name string, r *trajectory, valueAt func(state) float64, s figures.Style) {
 	const most = 250 // enough points for a panel of this width
 	var x, y []float64

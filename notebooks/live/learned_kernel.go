@@ -110,8 +110,9 @@ func dense(m *cvgm.Model) func(dst []float64, x *mat.Dense) error {
 	return func(dst []float64, x *mat.Dense) error { return m.Predict(dst, x) }
 }
 
-// onGrid returns the predictions at the points axis × axis. If a prediction fails, it returns nil.
-// This cannot happen for a model that has predicted its training examples.
+// onGrid returns the predictions at all points whose two coordinates are values of the slice axis.
+// If a prediction fails, it returns nil. This cannot happen for a model that has predicted its
+// training examples.
 func onGrid(axis []float64, predict func(dst []float64, x *mat.Dense) error) [][]float64 {
 	n := len(axis)
 	points := mat.NewDense(n*n, 2, nil)
@@ -147,7 +148,7 @@ func byClass(p *figures.Panel, d learn.Data) {
 // manifoldPoints is the largest number of test examples whose features are shown.
 const manifoldPoints = 500
 
-// manifold shows the features of test examples. It also shows the separator of the learner that is
+// manifold shows the features of test examples, and the separator of the learner. The learner is
 // fitted to the features of the training examples.
 func (t *kernelTrial) manifold(title string, s state) *figures.Panel {
 	p := figures.NewPanel(title, title, "φ₁", "φ₂")

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// firstShown is the first visible step. After so many steps, the method has learned something. The
-// steps take little time.
+// firstShown is the first visible step. By this step the method has learned something, and the
+// steps so far take little time.
 const firstShown = 20
 
 // An Event is an action of the reader.

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// A message is a message from a page. It is an Event of the reader, or it has one of the kinds
+// A message comes from a page. Its Kind is the kind of an action of the reader, or one of the kinds
 // below.
 type message struct {
 	Event
@@ -125,12 +125,12 @@ const (
 	// sliceTime. It shows the progress of the run at intervals of showTime.
 	sliceTime = 20 * time.Millisecond
 	showTime  = 200 * time.Millisecond
-	// If a page has not drawn a frame for the time patienceTime, the server assumes that the page
-	// is hidden.
+	// If a page has not drawn a frame for longer than patienceTime, the server assumes that the
+	// page is hidden.
 	patienceTime = time.Second
-	// pingTime is the interval between pings. If a page has sent nothing for the time absenceTime,
-	// the server assumes that the page is gone. If the reader has left the page, this time is only
-	// returnTime.
+	// pingTime is the interval between pings. If a page has been silent for absenceTime, the server
+	// assumes that the page is gone. If the reader has left the page, returnTime replaces
+	// absenceTime.
 	pingTime    = 1500 * time.Millisecond
 	absenceTime = 30 * time.Second
 	returnTime  = 8 * time.Second
@@ -218,8 +218,8 @@ func (s *server) run(ctx context.Context) {
 }
 
 // ping sends pings to the pages until ctx is done, even during a long step. GoNB takes seconds for
-// each ping without an answer, and the cell ends only after the last ping. The longer the pages are
-// silent, the rarer are therefore the pings.
+// each ping without an answer, and the cell ends only after the last ping. The pings therefore
+// become rarer the longer the pages are silent.
 func (s *server) ping(ctx context.Context) {
 	for {
 		silent := time.Since(time.Unix(0, s.heard.Load()))

@@ -10,8 +10,8 @@ type session struct {
 	// After a restart, the run and the pinned run are computed again. The numbers of their steps
 	// are runSteps and pinnedSteps.
 	runSteps, pinnedSteps int
-	// If no run can start with the current settings, failed is the error. The field run is then the
-	// previous run.
+	// If no run can start with the current settings, the field failed holds the error, and the
+	// field run still holds the previous run.
 	failed error
 }
 

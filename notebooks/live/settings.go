@@ -40,16 +40,17 @@ func (p Problem) paper() any {
 // A Control changes one parameter. A slider has only integer positions, so the Control maps each
 // position to a value.
 type Control struct {
-	// Field is the name of the parameter, in the experiment's Params and on the command line. For
-	// the variant of the gradient, Field is empty, because an experiment runs all variants.
+	// Field is the name of the parameter, in the experiment's Params and on the command line. The
+	// control that selects the variant of the gradient has an empty Field, because an experiment
+	// runs all variants.
 	Field  string
 	Label  string
 	Values []string // in the form of the command line
 	Unit   string   // plural of the unit of the values; may be empty
 }
 
-// Help returns the description of the parameter that a control changes, from the experiment's
-// Params.
+// Help returns the description of the parameter that a control changes. The description comes from
+// the experiment's Params.
 func (p Problem) Help(c Control) string {
 	if c.Field == "" {
 		return "the direction that is descended"

@@ -80,8 +80,8 @@ func Show() {
 }
 
 // whileOpen returns a context that is done when the reader r ends, and a function that reports
-// whether r has ended. The standard input of a cell is a pipe from its kernel, so it ends when the
-// kernel ends.
+// whether r has ended. The standard input of a cell is a pipe from its kernel, so this input ends
+// when the kernel ends.
 func whileOpen(ctx context.Context, r io.Reader) (context.Context, func() bool) {
 	ctx, stop := context.WithCancelCause(ctx)
 	go func() {
@@ -91,8 +91,9 @@ func whileOpen(ctx context.Context, r io.Reader) (context.Context, func() bool) 
 	return ctx, func() bool { return context.Cause(ctx) == io.EOF }
 }
 
-// answered waits for the first message of a page, and reports whether a message arrived. On a busy
-// machine, the first connection between kernel and page may fail, so answered tries several times.
+// The function answered waits for the first message of a page, and reports whether a message
+// arrived. On a busy machine, the first connection between kernel and page may fail, so answered
+// tries several times.
 func answered(ctx context.Context, in *inbox) bool {
 	late := time.After(answerTime)
 	again := time.NewTicker(retryTime)

@@ -13,9 +13,9 @@ import (
 // stripSteps are the steps that the strip of a problem shows.
 var stripSteps = [problems][]int{Rings: {0, 5, 20, 100}, XOR: {0, 2, 5, 50}, ElasticNet: {0, 20, 98, 500}}
 
-// A Strip shows a problem without controls. It shows one run with the paper's settings: the large
-// panels after several numbers of steps, and the curves of the run. If the gradient has variants,
-// the strip compares the published direction with the full gradient.
+// A Strip shows a problem without controls. It shows one run with the paper's settings: its curves,
+// and the large panels at each of several steps. If the gradient has variants, the strip compares
+// the published direction with the full gradient.
 type Strip struct {
 	Figure *figures.Figure
 	PNG    []byte // the figure as PNG

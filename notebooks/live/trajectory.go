@@ -16,8 +16,8 @@ const MaxSteps = 1000
 // state is the state of the gradient method after a number of steps.
 type state struct {
 	CV, Train, Test experiment.Metrics // CV has no accuracy; in a regression, none has
-	// Angle is the angle between two directions, in degrees: the direction of the descent, and the
-	// exact gradient. It is NaN if one of the two is zero.
+	// Angle is the angle, in degrees, between the direction of the descent and the exact gradient.
+	// It is NaN if one of the two is zero.
 	Angle  float64
 	Lambda [2]float64 // penalties of the elastic net
 	Model  *cvgm.Model
@@ -51,14 +51,14 @@ type trial interface {
 	describe() string // returns a description of the panels; it is the same for all runs
 }
 
-// A view is the visible part of the state. It has a run up to the visible step, and another run for
-// comparison.
+// A view is the visible part of the state: the steps of a run as far as the visible step, and a
+// second run for comparison.
 type view struct {
 	run    *trajectory
 	shown  int         // at most run.lastStep()
 	pinned *trajectory // nil: none
-	// pinnedName is the name of the pinned run in the key. The titles of the large panels begin
-	// with the text prefix. Both may be empty.
+	// pinnedName is the name of the pinned run in the key; it may be empty. The titles of the large
+	// panels begin with the field prefix, which may also be empty.
 	pinnedName, prefix string
 }
 
@@ -94,8 +94,8 @@ func (r *trajectory) extend() bool {
 func (r *trajectory) lastStep() int { return len(r.states) - 1 }
 
 // asked returns the number of steps to request when the run is computed again. If the run has
-// ended, this is the number of its steps plus one. The additional step shows that the run ends at
-// the same step.
+// ended, this is the number of its steps plus one. The request for one more step shows that the new
+// run also ends there.
 func (r *trajectory) asked() int {
 	if r.hasConverged || r.err != nil {
 		return len(r.states)

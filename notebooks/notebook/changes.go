@@ -60,7 +60,7 @@ var wordEnd = regexp.MustCompile(`([a-z])([A-Z])`)
 
 // noteSet records the changes that -p has made to the parameters of a notebook. The argument params
 // holds pointers to the parameters. The argument ownChanges holds the changes from the defaults
-// that the notebook itself makes. Under ./reproduce.sh, such a change is an error.
+// that the notebook itself makes. Under ./reproduce.sh, a change by the notebook is an error.
 func noteSet(ownChanges [][]experiment.Change, params []any) error {
 	knownParameters.Lock()
 	defer knownParameters.Unlock()
@@ -93,8 +93,8 @@ func noteComputed(p any) error {
 }
 
 // refuse compares changes of parameters with the expected changes. Under ./reproduce.sh, it returns
-// an error if they differ. The outputs must then have the default parameters, or the parameters of
-// -p, which the names of the folders contain. The runner recognises the error by its first word.
+// an error if they differ, because the names of the output folders contain only changes by -p. The
+// runner recognises the error by its first word.
 func (of *parameters) refuse(changes, expected []experiment.Change) error {
 	if os.Getenv(RecordVar) == "" {
 		return nil

@@ -17,8 +17,8 @@ import (
 // Compute returns the result of the experiment with the parameters p. It reads the result from the
 // store. If the store does not have the result, it computes the result. The key in the store
 // depends on the parameters, on the method Run, and on all source that Run reaches (package
-// source). So Compute never returns a result of other source. The key does not depend on time
-// stamps. The type of p must be declared in this module, not in the notebook.
+// source). So Compute never returns a result that other source code has computed. The key does not
+// depend on time stamps. The type of p must be declared in this module, not in the notebook.
 //
 // If an experiment has cells, Compute stores each cell as soon as it is done. It also uses cells
 // that workers of package worker have stored. An error or an interrupt ends the cell of the

@@ -15,9 +15,9 @@ import (
 )
 
 // Judged returns verdicts on the paper's claims, from the results of a draw. For draw 0, the
-// verdicts use all draws that ./reproduce.sh --again has recorded. The result note is a text for
-// readers. If the record of the draws cannot be used, it gives the reason. If the record was made
-// with other source code, it names the rows that have changed since.
+// verdicts use all draws that ./reproduce.sh --again has recorded. The second result is a text for
+// readers. If the record of the draws cannot be used, this text gives the reason. If the record was
+// made with other source code, the text names the rows that have changed since.
 func Judged(p ResultsParams, results claims.Results) (judged []claims.Claim, note string) {
 	judged = claims.Claims(results)
 	var record bytes.Buffer
@@ -50,9 +50,9 @@ func pooledBy(recorded []byte, judged []claims.Claim, current func(function stri
 	return pooled, noteOf(len(draws), olderSources(recorded, current), claims.Moved(judged, draws[0]))
 }
 
-// noteOf returns a note on changes since the draws were recorded. The argument older has the
-// experiments whose sources have changed. The argument moved has the rows of draw 0 whose estimates
-// have changed as a result.
+// noteOf returns a note on changes since the draws were recorded. It names the experiments in
+// older, whose sources have changed, and the rows of draw 0 in moved, whose estimates have changed
+// as a result.
 func noteOf(draws int, older, moved []string) string {
 	if older == nil && moved == nil {
 		return ""

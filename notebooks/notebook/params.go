@@ -20,10 +20,10 @@ import (
 // name such as K sets this parameter in all experiments that have it. A name such as
 // elastic_net_seeds.K sets it only in the named experiment. If a name is unknown or a value is
 // invalid, or if the name is help, the cell ends with a list of the valid names. If experiments do
-// not accept their values, the cell ends with one line for each of these errors.
+// not accept some values, the cell ends with one line for each of these values.
 //
-// Params also ends the cell with an error if the parameters of the notebook were not set
-// completely: the cell that sets them did not reach the end of [Accept] in its last run.
+// Params also ends the cell with an error if the cell that sets the parameters did not complete its
+// call of [Accept] in its last run.
 //
 //	net, seeds := experiment.DefaultElasticNet(), experiment.DefaultElasticNetSeeds()
 //	notebook.Params(&net, &seeds)
@@ -47,18 +47,18 @@ func Params(all ...any) {
 	}
 }
 
-// unaccepted is the name of a file in the folder of the kernel. The first line of the cell that
-// sets the parameters makes this file. The shell runs this line before GoNB compiles the cell. So
-// the file exists even if the cell does not compile. In this case GoNB keeps the declarations of an
-// earlier run.
+// The parameters are set in one cell. The first line of this cell makes a file named "unaccepted"
+// in the folder of the kernel. The shell runs this line before GoNB compiles the cell. So the file
+// exists even if the cell does not compile. In this case GoNB keeps the declarations of an earlier
+// run.
 const unaccepted = "unaccepted"
 
 // accepting is set while Accept runs.
 var accepting bool
 
 // Accept calls params, a function without arguments that calls Params. Accept then removes the file
-// unaccepted. If Params ends the cell with an error, the file remains. The cell that sets the
-// parameters has this first line and this last line:
+// named "unaccepted". If Params ends the cell with an error, the file remains. The cell that sets
+// the parameters has this first line and this last line:
 //
 //	!*touch unaccepted # until the last line of this cell has run
 //	notebook.Accept(params)
@@ -90,7 +90,7 @@ func refuseUnaccepted() error {
 	return errors.New("the cell of params() did not run to its end: correct it and run it again")
 }
 
-// markPath returns the path of the file unaccepted. Outside of a kernel it returns "".
+// markPath returns the path of the file named "unaccepted". Outside of a kernel it returns "".
 func markPath() string {
 	folder := os.Getenv(kernelFolderVar)
 	if folder == "" {

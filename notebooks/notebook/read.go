@@ -11,8 +11,8 @@ import (
 // Read reads the CSV file p.File, for [Compute]. A relative path begins at the root of the
 // checkout. The key of the result depends on a digest of the file. If the file changes, the result
 // is thus computed again, and ./reproduce.sh runs the notebook again. If TwinVar is set, Read
-// multiplies a numeric target by 1 + 2⁻⁴⁰. An error in the file or in a column ends the cell with
-// one line.
+// multiplies a numeric target by 1 + 2⁻⁴⁰. If the file or a column has an error, the cell ends and
+// prints the error in one line.
 //
 //	result := notebook.Compute(notebook.Read(p))
 func Read(p mydata.MyDataParams) mydata.MyDataParams {

@@ -53,7 +53,7 @@ func Results(p ResultsParams) claims.Results {
 	}
 }
 
-// onDraw returns the parameters p of an experiment, with the draw of the notebook's parameters rp.
+// onDraw returns the parameters p of an experiment after it has set their Draw to rp.Draw.
 func onDraw[P any](rp ResultsParams, p P) P {
 	Check(experiment.Set(&p, "Draw", strconv.Itoa(rp.Draw)))
 	Check(noteSet([][]experiment.Change{nil}, []any{&p}))

@@ -17,11 +17,11 @@ import (
 	"github.com/janpfeifer/gonb/gonbui/protocol"
 )
 
-// outFolder returns the folder for an output with the given name. If OutVar is set, it is the
-// folder in OutVar. Otherwise it is runs/NOTEBOOK/interactive/PARAMETERS, so that interactive runs
-// do not change the paper's outputs. NOTEBOOK is the folder in figures/out that has an output with
-// this name. If there is none, NOTEBOOK is the name of one of the cell's experiments, or "other".
-// PARAMETERS lists the changes of parameters.
+// outFolder returns the folder for an output with the given name. If OutVar is set, its value is
+// the folder. Otherwise the folder is runs/NOTEBOOK/interactive/PARAMETERS, so that interactive
+// runs do not change the paper's outputs. If a folder in figures/out has an output with this name,
+// NOTEBOOK is the name of this folder. Otherwise NOTEBOOK is the name of one of the cell's
+// experiments, or "other". PARAMETERS lists the changes of parameters.
 func outFolder(root, name string, changes []experiment.Change) string {
 	if dir := os.Getenv(OutVar); dir != "" {
 		return dir
@@ -35,8 +35,8 @@ func outFolder(root, name string, changes []experiment.Change) string {
 	return filepath.Join(root, "runs", of, "interactive", label(changes))
 }
 
-// namesake returns the name of an experiment of the cell for which figures/out has a folder of the
-// same name. If there is none, it returns "".
+// namesake returns the name of an experiment, among those of the cell, if figures/out has a folder
+// of the same name. If no experiment has one, it returns "".
 func namesake(root string) string {
 	knownParameters.Lock()
 	defer knownParameters.Unlock()
@@ -62,8 +62,8 @@ func committedCSV(root, name string) string {
 	return ""
 }
 
-// label returns the name of the folder for outputs with the given changes of parameters.
-// ./reproduce.sh gives the same names to the folders for -p.
+// label returns the name of the folder for outputs with the given changes of parameters. If the
+// option -p makes the changes, ./reproduce.sh names its folder in the same way.
 func label(changes []experiment.Change) string {
 	if len(changes) == 0 {
 		return "default"
@@ -146,8 +146,8 @@ func Fold(tables ...*figures.Table) {
 	}
 }
 
-// Text shows texts in Markdown. Most of these texts come from package readings. Text replaces
-// hyphens before numbers by minus signs. It does not show empty texts.
+// Text shows texts in Markdown. Most of these texts come from the package named readings. Text
+// replaces hyphens before numbers by minus signs. It does not show empty texts.
 func Text(texts ...string) {
 	for _, text := range texts {
 		if text != "" {
@@ -206,8 +206,8 @@ func save(o figures.Output) string {
 // picture in the previous output.
 const captionKey = "cvgm_caption"
 
-// shownOutputs returns the outputs of a figure for the notebook. These are the picture, as wide as
-// the figure on paper, and the caption.
+// shownOutputs returns the outputs of a figure for the notebook. These are the caption and the
+// picture, which is as wide as the figure on paper.
 func shownOutputs(f *figures.Figure, png []byte) []*protocol.DisplayData {
 	const pixels = 96 / 72. // CSS pixels per point
 	picture := map[string]string{"alt": f.Alt(), "width": fmt.Sprintf("%.0f", pixels*f.Width.Points())}

@@ -1,6 +1,6 @@
-// Peers makes the numbers of this project for a comparison with other programs in
-// notebooks/runner/compare_peers.py. It tunes a learner on the data and folds of a CSV file. With
-// -hyper, it instead computes the CV loss and its gradient.
+// Peers computes numbers of this project for notebooks/runner/compare_peers.py, which compares them
+// with other programs. It tunes a learner on the data and folds of a CSV file. With -hyper, it
+// instead computes the CV loss and its gradient.
 //
 //	go run ./notebooks/peers [-learner NAME] [-hyper NUMBER,… [-value]] FILE
 //
@@ -18,17 +18,18 @@
 //
 //	go run ./notebooks/peers -qp ROUNDS FILE
 //
-// With -qp, Peers makes numbers for notebooks/runner/compare_qp.py. It solves the quadratic
-// programs in the JSON of FILE, ROUNDS times. Then it solves and differentiates these programs,
-// ROUNDS times. It prints the minimisers, the derivatives in the linear terms, and the processor
-// seconds of one program, with and without derivatives.
+// With -qp, Peers makes numbers for notebooks/runner/compare_qp.py. FILE is a JSON file of
+// quadratic programs. Peers solves these programs, and repeats this ROUNDS times. Then it solves
+// and differentiates them, also ROUNDS times. It prints the minimisers, the derivatives with
+// respect to the linear terms, and the processor seconds of one program, with and without
+// derivatives.
 //
 //	go run ./notebooks/peers -steps ROUNDS FILE
 //
-// With -steps, Peers makes numbers for notebooks/runner/compare_steps.py. It evaluates the CV loss
-// of an elastic net and its gradient at the penalties in the JSON of FILE, ROUNDS times. It prints
-// the CV losses, the gradients, and the processor seconds of one evaluation, with warm starts and
-// without them.
+// With -steps, Peers makes numbers for notebooks/runner/compare_steps.py. FILE is a JSON file with
+// data and penalties. At these penalties, Peers evaluates the CV loss of an elastic net and the
+// gradient of this loss, and repeats this ROUNDS times. It prints the CV losses, the gradients, and
+// the processor seconds of one evaluation, with warm starts and without them.
 package main
 
 import (

@@ -24,16 +24,17 @@ type program struct {
 }
 
 // answers holds the solutions and derivatives of all programs. SolveSeconds is the processor time
-// of one solution. Seconds is the processor time of one solution and its derivative in all data.
+// of one solution. Seconds is the processor time of one solution and its derivatives with respect
+// to all data.
 type answers struct {
 	Z, GradP              [][]float64
 	SolveSeconds, Seconds float64
 }
 
 // differentiateAll makes two measurements. The first is the time to solve the programs of a JSON
-// text from scratch. The second is the time to solve them and to differentiate the solutions in all
-// data. Each measurement consists of numRounds rounds over all programs, after a round that is not
-// timed and allocates memory.
+// text from scratch. The second is the time to solve them and to differentiate the solutions with
+// respect to all data. Each measurement consists of numRounds rounds over all programs, after a
+// round that is not timed and allocates memory.
 func differentiateAll(text io.Reader, numRounds int) (*answers, error) {
 	var programs []*program
 	if err := json.NewDecoder(text).Decode(&programs); err != nil {

@@ -11,8 +11,8 @@ import (
 )
 
 // steps holds the data, the splits and the penalties from the file that compare_steps.py writes. X
-// is a list of rows. A step evaluates the CV loss of an elastic net and its gradient at the next
-// pair (λ1, λ2).
+// is a list of rows. A step evaluates the CV loss of an elastic net, and the gradient of this loss,
+// at the next pair (λ1, λ2).
 type steps struct {
 	X         [][]float64
 	Y         []float64
@@ -28,9 +28,9 @@ type takenSteps struct {
 	WarmSeconds, ColdSeconds float64
 }
 
-// takeSteps measures the steps of a JSON text with cold starts, and then with warm starts. Each
-// measurement consists of numRounds rounds over all steps, after a round that is not timed. The
-// time does not include the Gram matrices, which New computes.
+// takeSteps measures how long the steps in a JSON text take, first with cold starts and then with
+// warm starts. Each measurement consists of numRounds rounds over all steps, after a round that is
+// not timed. The time does not include the Gram matrices, which New computes.
 func takeSteps(text io.Reader, numRounds int) (*takenSteps, error) {
 	var s steps
 	if err := json.NewDecoder(text).Decode(&s); err != nil {
@@ -55,8 +55,9 @@ func takeSteps(text io.Reader, numRounds int) (*takenSteps, error) {
 	return t, err
 }
 
-// secondsOfStep returns the processor seconds of one step. It takes all steps in numRounds rounds,
-// after a first round that is not timed. If cold is true, each step starts from no fits.
+// secondsOfStep returns the processor seconds of one step. It times every step once in each of
+// numRounds rounds, after a first round that is not timed. If cold is true, each step starts
+// without earlier fits.
 func (s steps) secondsOfStep(cv *cvgm.CV, t *takenSteps, numRounds int, cold bool) (seconds float64, err error) {
 	began := 0.0
 	for round := range numRounds + 1 {

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// A name is an identifier and the import path of a package. It may denote a declaration of this
-// package.
+// A name consists of an identifier and of the import path of its package. The name may denote a
+// declaration of this package.
 type name struct {
 	path, name string
 	declared   bool // whether the package certainly declares the name, as in path.name
@@ -135,8 +135,8 @@ func (r *fileReader) add(kind token.Token, node ast.Node, title string, names ..
 	}
 }
 
-// The method function collects a function. It collects a method under the name of the method's
-// type.
+// The method named function records a function of the source. The key of a method is the name of
+// its type.
 func (r *fileReader) function(decl *ast.FuncDecl) {
 	switch name := decl.Name.Name; {
 	case decl.Recv.NumFields() > 0:
@@ -199,9 +199,9 @@ func firstName(e ast.Expr) (name string) {
 	return name
 }
 
-// mentions lists the names in a syntax tree that may denote declarations of packages, each once.
-// Names that are declared inside functions are left out. The list may include predeclared names and
-// names of fields.
+// mentions lists, each once, the names of a syntax tree that may denote declarations at package
+// level. Names that are declared inside functions are left out. The list may include predeclared
+// names and names of fields.
 func (p *parsed) mentions(f *file, node ast.Node) []name {
 	var found []name
 	seen := map[name]bool{}
@@ -243,9 +243,10 @@ func (f *file) isLocal(id *ast.Ident) bool {
 }
 
 // effects sets the effects of an initialiser. The effects of an init function are limited if all
-// its statements call functions of the same package. It may then set the variables that it
-// mentions, and the variables that the called functions mention, directly or through other
-// functions. Any other init function may have any effect. So may a variable named _.
+// its statements call functions of the same package. The init function may then set the variables
+// that it mentions. It may also set the variables that the called functions mention, themselves or
+// through the functions that they call. Any other init function may have any effect. So may a
+// variable named _.
 func (p *parsed) effects(i *declaration) {
 	i.targets = map[string]bool{}
 	seen := map[*declaration]bool{}
@@ -294,8 +295,8 @@ func (p *parsed) calledDeclarations(statement ast.Stmt) []*declaration {
 }
 
 // hashTokens returns a hash of the tokens in the source of a declaration, beginning at the given
-// offset. The hash includes directives to the compiler, such as //go:embed, even before the offset.
-// Other comments and the layout do not affect the hash.
+// offset. The hash includes directives to the compiler, such as //go:embed, and also the directives
+// that precede the offset. Other comments and the layout do not affect the hash.
 func hashTokens(kind token.Token, text []byte, offset int) string {
 	var s scanner.Scanner
 	f := token.NewFileSet().AddFile("", -1, len(text))

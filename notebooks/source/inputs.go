@@ -15,8 +15,8 @@ import (
 	"strings"
 )
 
-// These constants are the files with the recorded timings and the recorded draws. Source that
-// contains the name of such a file as a string depends on the file.
+// These files hold the recorded timings and the recorded draws. If source code contains the name of
+// one of these files as a string, it depends on this file.
 const (
 	timingsFile = "figures/out/timings.json"
 	drawsFile   = "figures/out/draws.csv"
@@ -57,8 +57,8 @@ func (m *Module) Function(title string) (string, error) {
 	return hash, nil
 }
 
-// functionName matches the package and the first name in the title of a function. Titles are such
-// as cvgm/figures.Figure.PNG, cvgm/figures.(*Figure).PNG and cvgm/figures.Map[...].func1.
+// functionName matches the package and the first name in the title of a function. Examples of
+// titles are cvgm/figures.Figure.PNG, cvgm/figures.(*Figure).PNG and cvgm/figures.Map[...].func1.
 var functionName = regexp.MustCompile(`^((?:.*/)?[^./]+)\.[(*]*([\pL_][\pL_\d]*)`)
 
 // Cells returns the inputs of a notebook with the given code cells. If a cell cannot be parsed, the
@@ -107,8 +107,8 @@ func (m *Module) Cells(cells []string) Inputs {
 	return r.in
 }
 
-// program returns a cell as a Go file. The lines after %% become the function main. The other lines
-// for GoNB, and the lines for the shell, are omitted.
+// program returns a cell as a Go file. The lines after %% become the function main. The lines that
+// begin with % or !, for GoNB or the shell, are omitted.
 func program(cell string) string {
 	var b strings.Builder
 	b.WriteString("package main\n")
@@ -162,8 +162,8 @@ func (m *Module) reach() *reach {
 }
 
 // link adds the inputs that come from the import of the package at an import path. They are the
-// same for any import of the package, whichever of its names are used. The version of a module that
-// only cells import is in go.mod, so go.mod is then an input.
+// same for any import of the package, whichever of its names are used. If only cells import a
+// module, go.mod has the version of the module. In this case go.mod is an input.
 func (r *reach) link(at string) {
 	if r.linked[at] {
 		return

@@ -29,7 +29,7 @@ import (
 	"strings"
 )
 
-// A Module is the source of the module as it was at one time. It is not safe for concurrent use.
+// A Module is a snapshot of the module's source. It is not safe for concurrent use.
 type Module struct {
 	root    string
 	files   map[string][]byte // contents of all Go files except tests; each key is a name relative to the root
@@ -101,8 +101,7 @@ func Open(root string) (*Module, error) {
 // memo returns the name of the file with the stored listing.
 func (m *Module) memo() string { return filepath.Join(m.root, ".work", "packages.json") }
 
-// storeListing stores the listing. If it cannot store the listing, go list runs again the next
-// time.
+// storeListing stores the listing. If this fails, the command "go list" runs again the next time.
 func (m *Module) storeListing() {
 	if text, err := json.Marshal(m.listing); err == nil {
 		_ = WriteFile(m.memo(), text)
@@ -164,9 +163,9 @@ type goModule struct {
 	Replace                       *goModule
 }
 
-// list runs go list. A module that is replaced by a folder has no version, so its files are inputs,
-// like the files of this module. The stamp of the listing is then "none", which is the stamp of no
-// later listing.
+// list returns the output of the command "go list". A module that is replaced by a folder has no
+// version, so its files are inputs, like the files of this module. The stamp of the listing is then
+// "none". No later listing has this stamp.
 func list(root string) (l listing, err error) {
 	const fields = "ImportPath,Name,Dir,Module,Imports,GoFiles,SFiles,EmbedFiles"
 	cmd := exec.Command("go", "list", "-deps", "-json="+fields, "./...")

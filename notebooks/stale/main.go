@@ -3,11 +3,11 @@
 //	go run ./notebooks/stale [-json] [NOTEBOOK[=FOLDER] …]
 //
 // NOTEBOOK is a file such as notebooks/01_elastic_net.ipynb. Without this argument, Stale examines
-// all notebooks that git tracks. Without git, it examines all notebooks except scratch notebooks.
-// These have names from JupyterLab, such as Untitled1. FOLDER is the folder with the outputs of the
-// notebook. The default is a folder such as figures/out/01_elastic_net. With -json, the output also
-// lists the inputs of each notebook. After a run, ./reproduce.sh writes inputs in the same form to
-// FOLDER/provenance.json.
+// all notebooks that git tracks. Without git, it examines all notebooks except scratch notebooks. A
+// scratch notebook has a name from JupyterLab, such as Untitled1. FOLDER is the folder with the
+// outputs of the notebook. The default is a folder such as figures/out/01_elastic_net. With -json,
+// the output also lists the inputs of each notebook. After a run, ./reproduce.sh writes inputs in
+// the same form to FOLDER/provenance.json.
 package main
 
 import (

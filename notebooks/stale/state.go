@@ -19,8 +19,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// The variable runner lists those files of ./reproduce.sh that run the cells and write the
-// notebook. The other files of ./reproduce.sh do not affect outputs.
+// The variable runner lists the files that run the cells and write the notebook. The other files
+// that ./reproduce.sh uses do not affect outputs.
 var runner = []string{"notebooks/runner/requirements.txt", "notebooks/runner/environment.py", "notebooks/runner/execute.py", "notebooks/runner/layout.py"}
 
 const extension = ".ipynb" // of notebooks
@@ -200,9 +200,9 @@ func (l *lines) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// outputs returns the hashes of the files in the folder of a notebook's outputs, by file name. The
-// argument before is the provenance of the last run. If that run wrote the notebook, the result
-// also has the hash of the notebook.
+// outputs returns a map from file names to hashes, for the files in the output folder of a
+// notebook. The argument before is the provenance of the last run. If that run wrote the notebook,
+// the result also has the hash of the notebook.
 func outputs(root, notebook, folder string, before provenance) (map[string]string, error) {
 	found := map[string]string{}
 	add := func(file string) error {

@@ -178,8 +178,8 @@ func (d *decoder) bytes() ([]byte, error) {
 }
 
 // length reads the length n of a slice or map. The result notNil is false if the slice or map is
-// nil. Each element has at least one byte, so a length above the number of remaining bytes is an
-// error.
+// nil. Each element has at least one byte, so length returns an error if n is above the number of
+// remaining bytes.
 func (d *decoder) length() (n int, notNil bool, err error) {
 	u, err := d.uint(uint64(len(d.data)) + 1)
 	return max(0, int(u)-1), u > 0, err

@@ -47,8 +47,8 @@ func (r Record) line(key string) []byte {
 	return fmt.Appendf(nil, "%s %d %s %s\n", r.Kind, r.Cell, r.sum(key), base64.StdEncoding.EncodeToString(r.Payload))
 }
 
-// parseLine returns the record in a line, which does not include the end of the line. The result
-// isIntact is true if the record is complete and undamaged.
+// parseLine returns the record in a line, which is given without its line break. The second result
+// is true if the record is complete and undamaged.
 func parseLine(key string, line []byte) (r Record, isIntact bool) {
 	parts := strings.Split(string(line), " ")
 	if len(parts) != 4 {
@@ -85,8 +85,8 @@ func readFile(path, key string, f func(Record) error) error {
 // ReadCells reads the cells in a folder of records. It returns the payload of each cell, by the
 // number of the cell. It reads only files whose names begin with the given prefix, and calls
 // onOther for each record that is not a cell. It returns an error if two records of a cell differ,
-// or if a file has other parameters than params, in JSON. If the folder is missing, there are no
-// cells.
+// or if the parameters in a file differ from params, which is JSON. If the folder is missing, there
+// are no cells.
 func ReadCells(folder, prefix, key string, params []byte, onOther func(file string, r Record) error) (map[int][]byte, error) {
 	files, err := recordFiles(folder, prefix)
 	if err != nil {

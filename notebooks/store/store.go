@@ -12,8 +12,8 @@ import (
 	"cvgm/notebooks/source"
 )
 
-// Path returns the name of the file for a function's result in the folder dir. The argument key is
-// a hexadecimal hash of all inputs of the result.
+// Path returns the path, in the folder dir, of the file for a function's result. The argument key
+// is a hexadecimal hash of all inputs of the result.
 func Path(dir, function, key string) string {
 	return filepath.Join(dir, function+"-"+key[:min(16, len(key))])
 }

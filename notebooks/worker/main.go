@@ -1,6 +1,6 @@
-// Worker computes one shard of the cells of experiments. With other flags, it gathers the shards of
-// all workers into the store. It needs neither Go nor the sources. The command worker -h explains
-// the flags.
+// Worker computes one shard of the cells of experiments. With -gather, it gathers the shards of all
+// workers into the store. It needs neither Go nor the sources. The command worker -h explains the
+// flags.
 package main
 
 import (
@@ -143,7 +143,7 @@ func (t *task) check() error {
 	return nil
 }
 
-// The method do runs the task: it computes a shard, gathers the results, or counts the cells.
+// The method named do runs the task: it computes a shard, gathers the results, or counts the cells.
 func (t *task) do(ctx context.Context) error {
 	p := t.plan
 	switch {

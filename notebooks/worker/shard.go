@@ -15,7 +15,7 @@ import (
 	"cvgm/notebooks/store"
 )
 
-// These constants are the kinds of a worker's records, in addition to the kind of records of cells.
+// These constants are the kinds of a worker's records that are not records of cells.
 const (
 	kindStart  = "start"  // payload: JSON of type started
 	kindFailed = "failed" // payload: JSON of type failure
@@ -81,8 +81,8 @@ func (k *shardKeeper) progress(done, total int) {
 	}
 }
 
-// runShard computes the cells of one shard of all sweeps. If a cell fails, the other cells are
-// still computed.
+// runShard computes, for each sweep, the cells of the given shard. If a cell fails, the other cells
+// are still computed.
 func (p *plan) runShard(ctx context.Context, shard int) error {
 	var errs []error
 	for _, s := range p.Sweeps {
@@ -146,10 +146,11 @@ func (p *plan) runSweep(ctx context.Context, s *sweep, shard int) (err error) {
 		addJSON(j, kindEnd, 0, ended{start, k.kept, k.first, k.last}))
 }
 
-// cellsOf returns a function that reports whether this worker must compute a cell. The cell must
-// belong to the shard. Neighbouring cells belong to different shards, so that costly neighbours are
-// divided among the workers. After a requeue, an earlier worker with the same shard of the same
-// plan may already have recorded the cell. In this case, the function returns false.
+// cellsOf returns a function that reports whether this worker must compute a cell. The function
+// returns true only for cells of the shard. Neighbouring cells belong to different shards, so that
+// costly neighbours are divided among the workers. After a requeue, an earlier worker with the same
+// shard of the same plan may already have recorded the cell. In this case, the function returns
+// false.
 func (p *plan) cellsOf(s *sweep, shard int, prefix string) (func(i int) bool, error) {
 	done, err := store.ReadCells(s.folder(), prefix, s.Key, s.text, func(string, store.Record) error { return nil })
 	if err != nil {

@@ -83,7 +83,8 @@ func readPlan(name string) (*plan, error) {
 	return p, p.open()
 }
 
-// open finds the experiments of the sweeps. It also finds the files of their results in the store.
+// open finds the experiments of the sweeps. It also finds, in the store, the files with the results
+// of these experiments.
 func (p *plan) open() error {
 	for _, s := range p.Sweeps {
 		e, err := registry.Lookup(s.Name)
