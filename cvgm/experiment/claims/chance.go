@@ -6,11 +6,12 @@ import (
 	"slices"
 )
 
-// chance returns an upper bound of the probability of a wrong decision. For some true values, the
-// decision is wrong. The nearest of them to the estimate is a bound of the rule. If the decision is
-// that no difference matters, it is a bound ± the smallest difference that matters. For this true
-// value, chance returns the probability of an estimate at least as decisive as the present one. If
-// the measurement is not decided, or if there are no repetitions, chance returns NaN.
+// chance returns an upper bound of the probability of a wrong decision. It assumes the true value
+// that is nearest to the estimate, among the values for which the decision is wrong. This true
+// value is a bound of the rule. If the decision is that no difference matters, it is the bound ±
+// the smallest difference that matters. For this true value, chance returns the probability of an
+// estimate at least as decisive as the present one. If the measurement is not decided, or if there
+// are no repetitions, chance returns NaN.
 func (m *Measurement) chance() float64 {
 	r, e := m.rule, m.testedEstimate()
 	if !e.Repeated() || m.Verdict == NotDecided || m.Verdict == NotTestable || m.timed {
