@@ -220,12 +220,12 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 	}
 }
 
-// helpThatMatters returns the name of the risk, and smallest relevant differences in risk for two
-// comparisons. Both compare a descent of the CV loss with a rival. For vsTraining, the rival is a
-// descent of the training loss. For vsRandom, the rival is a random search. Against a poor rival,
-// only a larger difference matters. For penalties, the descent of the training loss is a poor
-// rival, because the training loss chooses no penalty. For the weights of a network, random search
-// is a poor rival, because it does not learn the weights.
+// helpThatMatters returns the name of the risk and, for each of two comparisons, the smallest
+// relevant difference in risk. Both compare a descent of the CV loss with a rival. For vsTraining,
+// the rival is a descent of the training loss. For vsRandom, the rival is a random search. Against
+// a poor rival, only a larger difference matters. For penalties, the descent of the training loss
+// is a poor rival, because the training loss chooses no penalty. For the weights of a network,
+// random search is a poor rival, because it does not learn the weights.
 func helpThatMatters(problem string) (vsTraining, vsRandom difference, risk string) {
 	switch problem {
 	case kernels.ProblemRings, kernels.ProblemXOR:

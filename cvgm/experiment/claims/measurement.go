@@ -163,7 +163,7 @@ func (all *measurements) add(s sentence, m Measurement, r rule) {
 	all[s] = append(all[s], m)
 }
 
-// paired returns the mean of losses[i] − badLosses[i]/4 over the data sets i, for
+// paired estimates the mean of losses[i] − badLosses[i]/4 over the data sets i, for
 // [Measurement.Beyond]. The slice badLosses holds the losses of a bad choice.
 func paired(losses, badLosses []float64) *experiment.Estimate {
 	e := experiment.EstimateOf(beyondQuarter(losses, badLosses))

@@ -99,8 +99,8 @@ type checker struct {
 	checks  []DerivativeCheck
 }
 
-// add adds a check, which compares the derivative with differences of a function. The function
-// value returns the function at the distance t that the input moves along the direction.
+// add adds a check, which compares the derivative with differences of a function. The result of
+// value(t) is this function after the input has moved by t along the direction.
 func (c *checker) add(input string, vjp, jvp float64, value func(t float64) (float64, error)) error {
 	check := DerivativeCheck{Example: c.example, Input: input, VJP: vjp, JVP: jvp}
 	for _, h := range c.steps {
