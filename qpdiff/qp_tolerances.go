@@ -33,7 +33,8 @@ const (
 	// a unit diagonal.
 	convexTol = 1e-12
 	// feasTol decides whether a row is satisfied. A satisfied row is violated by at most feasTol times
-	// the size of its terms.
+	// the size of its terms. A row that is violated by more may enter the working set, and so become
+	// active.
 	feasTol = 1e-13
 	// dependTol decides whether row r depends on the working set. Row r depends on it if the
 	// projection of m_r leaves a remainder below dependTol·‖m_r‖.
