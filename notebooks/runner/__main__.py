@@ -265,13 +265,14 @@ def run_all(states, args, env):
     return 1 if failed else 0
 
 
-def announcement(tasks, seconds, here):
+def announcement(tasks, seconds, here, unknown):
     """The first line of a run: its notebooks and, if it is known, how long they take. here tells that
-    these seconds were measured on this machine."""
+    these seconds were measured on this machine, and unknown names the notebooks without seconds."""
     what = tasks[0].name if len(tasks) == 1 else f"{len(tasks)} notebooks, {tasks[0].name} first and {tasks[-1].name} last"
     if seconds is None:
-        first = "its first run" if not any(task.overrides for task in tasks) else "the first run with these parameters"
-        return f"running {what}: {first}, so its time is not known"
+        if any(task.overrides for task in tasks):
+            return f"running {what}: the first run with these parameters, so its time is not known"
+        return f"running {what}: how long it takes is not known, since no time is recorded of {', '.join(unknown)}"
     return f"running {what}: about {duration(seconds)}{'' if here else ' on the machine that made the committed outputs'}"
 
 
@@ -309,7 +310,9 @@ def run_task(task, inputs, args, env, progress, records, tolerance, version):
     try:
         changed = install(task, new)
         provenance.write(task, inputs, records, version, new)
-        outcome = f"files changed: {changed}" if changed else "nothing changed"
+        outcome = f"files changed: {len(changed)}" if changed else "nothing changed"
+        if changed and all(path.suffix == ".pdf" for path in changed):  # which git ignores, so a clone lacks them
+            outcome = f"PDFs written: {len(changed)}, nothing else changed"
         outcome += f" in {task.out.relative_to(ROOT)}" if task.overrides else ""
         for path in new:
             path.stat()
@@ -376,7 +379,7 @@ def differing(task, out, notebook, tolerance):
 
 def install(task, new):
     """Puts the files that a task made ({path: bytes}) in their places, one after
-    the other; how many changed."""
+    the other; the paths of those that changed."""
     old = {task.out / name: data for name, data in compare.files_in(task.out).items()}
     if task.notebook.exists():
         old[task.notebook] = task.notebook.read_bytes()
@@ -386,7 +389,7 @@ def install(task, new):
     gone = old.keys() - new.keys()
     for path in gone:
         path.unlink()
-    return len(changes) + len(gone)
+    return [*changes, *gone]
 
 
 def interrupt(signum, frame):

@@ -118,9 +118,10 @@ class Estimate:
         self.result, self.since = None, now
 
     def total(self):
-        """The seconds of the run by what is known before it begins, and whether that was
-        measured on this machine; None for the seconds if those of a notebook are unknown."""
-        return self.coming(), self.prior > 0
+        """The seconds of the run by what is known before it begins, whether that was measured
+        on this machine, and the names of the notebooks whose seconds are unknown; None for the
+        seconds if there are such."""
+        return self.coming(), self.prior > 0, [task.name for task in self.tasks if task.name not in self.known["notebooks"]]
 
     def coming(self):
         """The known seconds of the notebooks to come; None if those of one are unknown."""

@@ -32,6 +32,15 @@ class Results(Small):
         self.assertIn("image/png", (run / "01_net.ipynb").read_text())
         self.assertIn("nothing is stale", self.reproduce("net", "-p", "K=5", "-p", "Seeds=3"))
 
+    def test_a_clone_lacks_the_pictures_as_pdf(self):
+        self.experiment()
+        self.reproduce()
+        pdfs = list((self.checkout / "figures/out/01_net").glob("*.pdf"))
+        for path in pdfs:
+            path.unlink()
+        self.assertNotEqual(pdfs, [])
+        self.assertIn(f"PDFs written: {len(pdfs)}, nothing else changed", self.reproduce())
+
     def test_only_stale_work_again(self):
         self.experiment()
         self.assertIn("01_net: would run, because\n  it never ran here", self.reproduce("--why"))

@@ -74,7 +74,8 @@ class TimeLeft(unittest.TestCase):
         self.assertEqual(first([task("a")], KNOWN, NOTHING), "running a: about 5 min 10 s")
         self.assertEqual(first([task("a"), task("b")], NOTHING, KNOWN), "running 2 notebooks, a first and b last: about 5 min 30 s on the machine that made the committed outputs")
         self.assertEqual(first([task("a", K="5")], KNOWN, KNOWN), "running a K=5: the first run with these parameters, so its time is not known")
-        self.assertEqual(first([task("new")], KNOWN, KNOWN), "running new: its first run, so its time is not known")
+        self.assertEqual(first([task("new")], KNOWN, KNOWN), "running new: how long it takes is not known, since no time is recorded of new")
+        self.assertEqual(first([task("a"), task("new")], KNOWN, KNOWN), "running 2 notebooks, a first and new last: how long it takes is not known, since no time is recorded of new")
 
     def test_kept_results_take_no_time(self):
         notebook = task("a")
