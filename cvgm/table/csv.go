@@ -246,7 +246,11 @@ func (c CSV) dropRows(text *csvText, roles []role) error {
 		case drop:
 			continue
 		case lacks >= 0:
-			return args.Bad("CSV", qpdiff.ErrNotFinite, "fill it in, remove the line, or set CSV.Missing",
+			remedy := "fill it in, remove the line, or set CSV.Missing"
+			if roles[lacks] != isFeature { // MissingIsMean has no mean for it
+				remedy = "fill it in, remove the line, or drop all such lines with CSV.Missing"
+			}
+			return args.Bad("CSV", qpdiff.ErrNotFinite, remedy,
 				"lacks a value: %q in line %d, column %q", record[lacks], text.lines[k], text.header[lacks])
 		}
 		text.records[kept], text.lines[kept] = record, text.lines[k]

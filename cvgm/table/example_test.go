@@ -150,8 +150,8 @@ func ExampleDescription() {
 	// town    2 levels       0                     1 feature
 	// id      text           0                     left out
 	// price   number in $    0        7 to 1200    target
-	// Column "id" has 3 different texts in 3 rows and is left out as an identifier. CSV.Categorical overrules it.
-	// Column "weight" holds the units g (1), kg (1): all become g. CSV.Numbers overrules it.
+	// Column "id" has 3 different texts in 3 rows and is left out as an identifier. CSV.Categorical overrules this choice.
+	// Column "weight" holds the units g (1), kg (1): all become g. CSV.Numbers overrules this choice.
 }
 
 func ExampleDescribed() {
@@ -267,7 +267,7 @@ func ExampleNote() {
 	for _, note := range tbl.Notes {
 		fmt.Println(note)
 	}
-	// Output: Column "weight" holds the units g (1), kg (2): all become kg. CSV.Numbers overrules it.
+	// Output: Column "weight" holds the units g (1), kg (2): all become kg. CSV.Numbers overrules this choice.
 }
 
 func ExampleMissingRule() {

@@ -71,7 +71,7 @@ func TestRowNumbersHaveANote(t *testing.T) {
 			if got := note.Field == "CSV.Ignore" && note.Check && strings.Contains(note.Text, `"a" seems to number the rows`); got != c.want || !c.want && note.Field != "" || len(table.Columns) != 1 {
 				t.Errorf("%s, %v: %q", name, rule, table.Notes)
 			}
-			if d := table.Describe(); c.want != strings.Contains(d.String(), "CSV.Ignore overrules it") {
+			if d := table.Describe(); c.want != strings.Contains(d.String(), "CSV.Ignore overrules this choice") {
 				t.Errorf("%s: %v", name, d)
 			}
 			if table := readTable(t, CSV{Missing: rule, Numeric: []string{"a"}}, text); len(table.Notes) != 0 && name != "kilograms" {

@@ -18,7 +18,7 @@ type Note struct {
 	Check bool
 }
 
-func (n Note) String() string { return n.Text + " " + n.Field + " overrules it." }
+func (n Note) String() string { return n.Text + " " + n.Field + " overrules this choice." }
 
 // firstOf returns the first few texts of a list, shortened for a message. If the list has more
 // texts, firstOf appends a text with their number.

@@ -140,7 +140,7 @@ func TestNotesOfNumbers(t *testing.T) {
 		"two currency": {many(func(i int) string { return fmt.Sprintf("%s%d", []string{"$", "€"}[i%2], i) }), "$ (66), € (60)", CSV{Numbers: map[string]Number{"a": {Unit: "$", Units: map[string]float64{"€": 1.1}}}}, 0},
 	} {
 		table := readTable(t, CSV{}, c.text)
-		if len(table.Notes) != 1 || table.Notes[0].Column != "a" || !strings.Contains(table.Notes[0].Text, c.note) || !strings.Contains(table.Notes[0].String(), "CSV.Numbers overrules it") {
+		if len(table.Notes) != 1 || table.Notes[0].Column != "a" || !strings.Contains(table.Notes[0].Text, c.note) || !strings.Contains(table.Notes[0].String(), "CSV.Numbers overrules this choice") {
 			t.Errorf("%s: notes %q lack %q", name, table.Notes, c.note)
 		}
 		table = readTable(t, c.c, c.text)

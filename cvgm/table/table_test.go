@@ -90,7 +90,7 @@ func TestCSVRefusesSettings(t *testing.T) {
 		"weights of none":      {CSV{Weights: "w"}, text, `CSV.Weights is "w", which is not a column`},
 		"nothing in it":        {CSV{Missing: MissingIsMean}, "a,b,y\n1,,1\n2,,2\n", `no value in column "b"`},
 		"nothing left":         {CSV{Missing: MissingDropsRow}, "a,b,y\n,1,1\n2,,2\n", `each of the 2 rows lacks a value, 1 of them in column "a"`},
-		"target missing":       {CSV{Missing: MissingIsMean}, "a,y\n1,1\n2,\n", `"" in line 3, column "y"`},
+		"target missing":       {CSV{Missing: MissingIsMean}, "a,y\n1,1\n2,\n", `"" in line 3, column "y" (not finite): fill it in, remove the line, or drop all such lines with CSV.Missing`},
 		"group missing":        {CSV{Group: "g"}, "a,g,y\n1,,1\n", `column "g"`},
 		"no missing texts":     {CSV{MissingTexts: []string{}}, "a,y\n1,1\n2,2\n,3\n", `"" in line 4, column "a"`},
 		"a class with a slip":  {CSV{}, "a,y\n1,1\n2,0\n3,O\n", `"O" in line 4, column "y"`},

@@ -187,7 +187,7 @@ func (f *goFile) write(w io.Writer, pkg string) error {
 	for j := range f.columns[0] {
 		names = append(names, f.columns[0][j].Source)
 	}
-	fmt.Fprintf(&code, "// Columns are the columns of the values, those of a row's texts. Parts of a date have its column.\nvar Columns = []string{%s}\n", quoteTexts(names))
+	fmt.Fprintf(&code, "// Columns has the column of each value. A date has a value for each of its parts, and each has the date's column.\nvar Columns = []string{%s}\n", quoteTexts(names))
 	code.Write(f.api.Bytes())
 	var bases []portable.JointBasis
 	for k, columns := range f.columns {

@@ -197,7 +197,7 @@ func (w *tuning) warnOfSearch(s *tuneSearch) {
 		w.warn(Overfitting, "The CV loss, %.4g, is far above the training loss, %.4g: more data or a simpler model may help.", out.Loss, out.TrainLoss)
 	}
 	if n := len(w.rows()); free*bearable > n {
-		w.warn(ManyHyperparameters, "%d hyperparameters are many for %d examples: see how the nested estimate differs from the CV loss.", free, n)
+		w.warn(ManyHyperparameters, "%d hyperparameters are many for %d examples: the CV loss may be far too low, and a nested estimate shows how far.", free, n)
 	}
 	if constant(w.c.Data.Y) {
 		w.warn(NoInformation, "All labels are equal to %s.", w.label(w.c.Data.Y[0]))

@@ -186,7 +186,7 @@ func TestMyDataTwoClasses(t *testing.T) {
 	}
 	p = myFile(t, strings.ReplaceAll(strings.ReplaceAll(text, ",1\n", ",2\n"), ",0\n", ",1\n"))
 	if r := runMyData(t, p); r.Classes != nil || !slices.ContainsFunc(r.Models[0].Warnings, func(w string) bool {
-		return strings.HasSuffix(w, "as numbers, not as classes. The parameter Positive overrules it.")
+		return strings.HasSuffix(w, "as numbers, not as classes. The parameter Positive overrules this choice.")
 	}) {
 		t.Errorf("%q, %q", r.Classes, r.Models[0].Warnings)
 	}
@@ -384,7 +384,7 @@ func TestMyDataWarnsOfUncertainColumns(t *testing.T) {
 	if c := r.Columns[0].Choices; len(c) != 1 || c[0].Parameter != "Ignore" {
 		t.Errorf("%+v", r.Columns[0])
 	}
-	for _, want := range []string{`"id" seems to number the rows, and is read as a feature. The parameter Ignore overrules it.`, `"street" has 24 different texts in 24 rows and is left out as an identifier. The parameter Categorical overrules it.`, `which may begin with the day or the month: they are read as "1/2/2006", not as "2/1/2006". The parameter Dates overrules it.`} {
+	for _, want := range []string{`"id" seems to number the rows, and is read as a feature. The parameter Ignore overrules this choice.`, `"street" has 24 different texts in 24 rows and is left out as an identifier. The parameter Categorical overrules this choice.`, `which may begin with the day or the month: they are read as "1/2/2006", not as "2/1/2006". The parameter Dates overrules this choice.`} {
 		if strings.Count(warnings, want) != 1 {
 			t.Errorf("no %q in\n%s", want, warnings)
 		}
