@@ -62,7 +62,7 @@ func claimsLegend(all []claims.Claim) string {
 		draws,
 		"A bar shows the 95 % interval of a number, ● its estimate, and │ the bound of its rule. Within [ ] a difference is too small to matter, and the scale ends at five times that. The sign is judged by the 95 % interval, the size by the 90 % interval. A sentence holds if all its measurements do. A verdict in brackets belongs to a measurement on which the sentence does not depend.",
 		"A control is a case in which the sentence is false, judged by the same rule. Where the paper calls something competitive, or says that it works well, the rule lets pass a quarter of what a choice known to be bad loses, measured on the same data.",
-		"The repetitions of ten draws are meant to tell the smallest difference that matters from none: if the truth is 0 or twice that difference, they show its size with probability 0.9. A note marks each row whose repetitions cannot.",
+		"The number of repetitions in ten draws is chosen so that the smallest difference that matters would show: if the truth is 0 or twice that difference, they show its size with probability 0.9. A note marks each row with too few repetitions.",
 		fmt.Sprintf("Repetitions decide %d rows. If the truth lay on every bound, %.0f of them would be decided wrongly by chance. Holm's correction for their number leaves not decided: %s.", r.Decided, r.Chance, opened),
 		"In settings N is the number of examples, in the formula of a learner the number of rows that it is fitted to, and ε is standard normal. Each of K uniform splits trains on the integer part of p·N examples, drawn at random, and validates on the others. Balanced splits validate each example equally often. make_regression is scikit-learn's.",
 	}, "\n\n")
@@ -232,9 +232,9 @@ func conditionText(m *claims.Measurement) string {
 // the repetitions distinguish from 0.
 func repetitionsText(m *claims.Measurement) string {
 	if m.Smallest > 0 && m.Tells() > m.Smallest {
-		return fmt.Sprintf("These repetitions cannot tell %.2g from none, only %.2g.", m.Smallest, m.Tells())
+		return fmt.Sprintf("In these repetitions %.2g would not have shown, only %.2g.", m.Smallest, m.Tells())
 	}
-	return fmt.Sprintf("These repetitions tell %.2g from none.", m.Tells())
+	return fmt.Sprintf("In these repetitions %.2g would have shown.", m.Tells())
 }
 
 // printedText returns a sentence with two numbers: the number that the paper prints, and the number

@@ -72,7 +72,7 @@ func FindingsTable(all []claims.Claim, note string) *Table {
 	return t
 }
 
-const findingsNote = "Intervals are 95 % confidence intervals over the repetitions. In a bar ● is the number, ─ its interval, and │ the bound of the rule; within [ ] a difference is too small to matter. The words of a finding follow from the verdict on a sentence of the paper, or on a sentence of ours if the finding goes beyond the paper."
+const findingsNote = "Intervals are 95 % confidence intervals over the repetitions. In a bar ● is the number, ─ its interval, and │ the bound of the rule; within [ ] a difference is too small to matter. The words of a finding follow from the verdict on a sentence: of the paper, or our own if the finding goes beyond the paper."
 
 const claimsCaption = "The paper's claims and the verdicts on them"
 
@@ -117,8 +117,11 @@ func verdictCounts(all []claims.Claim) string {
 // numbered returns a verdict as text. The text is in the plural unless the number n of such
 // verdicts is 1.
 func numbered(v claims.Verdict, n int) string {
-	several := map[claims.Verdict]string{claims.Differs: "differ", claims.PaperError: "errors of the paper", claims.Slip: "slips of notation", claims.Identity: "identities that check the code"}
-	if text, ok := several[v]; ok && n != 1 {
+	texts := map[claims.Verdict]string{claims.Identity: "identity that checks the code"}
+	if n != 1 {
+		texts = map[claims.Verdict]string{claims.Differs: "differ", claims.PaperError: "errors of the paper", claims.Slip: "slips of notation", claims.Identity: "identities that check the code"}
+	}
+	if text, ok := texts[v]; ok {
 		return text
 	}
 	return string(v)

@@ -23,7 +23,7 @@ func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 	const floor = -16
 	f := &Figure{Name: "derivative_errors", Width: 8 * vg.Inch, Height: 9.4 * vg.Inch, SameAxes: true, Legend: LegendBelow,
 		Caption: "Central differences against the exact derivative: their relative difference by step size, one line for each input of each example. " +
-			"The grey guides are errors of the central difference: truncation, h², and rounding, 10⁻¹⁶/h. Convex program: the solution x and the multipliers λ and ν by the mean α₀ and the faces m of a die. CV loss: by the penalties of an elastic net, and by the weights of a network. A difference of 0 is drawn at 10⁻¹⁶."}
+			"The grey guides are errors of the central difference: truncation, h², and rounding, 10⁻¹⁶/h. Convex program: derivatives of the solution x and of the multipliers λ and ν, in the mean α₀ of a die and in its faces m. CV loss: derivatives in the penalties of an elastic net, and in the weights of a network. A difference of 0 is drawn at 10⁻¹⁶."}
 	// The CSV lists the points in ascending order of the step.
 	steps := backwards(Log10s(r.Steps))
 	reference := Style{Color: Grey, Width: .7, Dash: []vg.Length{2, 2}}

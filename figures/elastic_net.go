@@ -122,7 +122,7 @@ func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 	p.HLine("Least squares", r.LeastSquares, Style{Color: Grey, Width: 1, Dash: []vg.Length{8, 2, 2, 2}})
 	p.HLine("True coefficients", r.TrueCoefficients, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	return &Figure{Name: "elastic_net_learning_curves", Width: 5.5 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("Test loss along the three searches on the published data. For CVGM it is that of the model at each step, for exhaustive and random search that of the model with the lowest CV loss so far. "+
+		Caption: fmt.Sprintf("Test loss along the three searches on the published data. For CVGM it is the test loss of the model at each step, for exhaustive and random search of the model with the lowest CV loss so far. "+
 			"CVGM ends at %.4f, exhaustive search at %.4f, random search at %.4f; the paper prints %s, %s and %s. Two lines give the test loss of least squares and of the coefficients that made the data.", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), printed.CVGM.Paper, printed.Exhaustive.Paper, printed.Random.Paper)}
 }
 
@@ -132,7 +132,7 @@ func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 	cv, _, _ := lowest(r.Surface.CV)
 	test, _, _ := lowest(r.Surface.Test)
 	f := &Figure{Name: "elastic_net_surfaces", Width: 10 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("What the searches see and what judges them: CV loss (left, lowest %.4g) and test loss (right, lowest %.4g) over the two penalties, with the path of CVGM from its start to its end and the points of exhaustive and random search. The scale beside each panel gives the losses. %s.", cv, test, surfaceNote())}
+		Caption: fmt.Sprintf("The searches minimise the CV loss (left, lowest %.4g), and the test loss (right, lowest %.4g) judges them. Both are shown over the two penalties, with the path of CVGM from its start to its end and the points of exhaustive and random search. The scale beside each panel gives the losses. %s.", cv, test, surfaceNote())}
 	axes := [][]float64{r.Surface.Lambda1, r.Surface.Lambda2}
 	for _, surface := range []struct {
 		name string
@@ -163,7 +163,7 @@ func ElasticNetEarlyStopping(r *elasticnet.Result) *Figure {
 	p.Line("test loss", steps, r.Long.TestLoss, Style{Color: Blue, Width: 2})
 	p.VLine(fmt.Sprintf("end of CVGM in Table 1 (step %d)", len(r.CVGM.CVLoss)), math.Log10(float64(len(r.CVGM.CVLoss))), Style{Color: Grey, Width: 1, Dash: []vg.Length{2, 2}})
 	return &Figure{Name: "elastic_net_early_stopping", Width: 5.5 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("CV loss, which the gradient method descends, and test loss along %d steps on the published data, the first of which is the start. The vertical line marks step %d, at which CVGM ends in Table 1.", len(r.Long.CVLoss), len(r.CVGM.CVLoss))}
+		Caption: fmt.Sprintf("CV loss and test loss along %d steps of CVGM on the published data. Step 1 is the start, and the steps descend the CV loss. The vertical line marks step %d, at which CVGM ends in Table 1.", len(r.Long.CVLoss), len(r.CVGM.CVLoss))}
 }
 
 // lossPanel returns a panel with a loss as a function of two hyperparameters. The argument hyper

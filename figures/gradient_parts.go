@@ -25,8 +25,8 @@ func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 		Name: "gradient_parts", Caption: fmt.Sprintf("The parts of the exact gradient in the kernel's weights along three paths, over %d data sets", r.Params.Seeds),
 		Header: []string{"Problem", "Splits", "Path along", "Steps", "Test error", "CV loss", "|D| / |whole|", "|T1| / |whole|", "|T2| / |whole|", "cos(D, T2)", "|D + T2| / |D|", "cos(T1, whole)", "cos(T1 + T2, whole)", "Test error, end minus start", "Lower at the end"},
 		Brief:  []string{"Problem", "Splits", "Path along", "Steps", "Test error", "|D + T2| / |D|", "cos(T1, whole)", "cos(T1 + T2, whole)", "Test error, end minus start"},
-		Note: "D is the direct part through the features of the rows validated on, T1 the term of the fit's derivative that the paper prints, T2 the one that it leaves out; the whole is D + T1 + T2. " +
-			"The published direction is T1, the detached one T1 + T2. If D and T2 cancelled, |D + T2| / |D| would be 0 and their cosine −1. Means over the data sets with 95 % confidence intervals. In the share “Lower at the end” a tie counts half.",
+		Note: "D is the direct part, through the features of the validation rows, T1 the term of the fit's derivative that the paper prints, T2 the one that it leaves out; the whole is D + T1 + T2. " +
+			"The published direction is T1, the detached one T1 + T2. If D and T2 cancelled, |D + T2| / |D| would be 0 and their cosine −1. Means over the data sets with 95 % confidence intervals. In the share “Lower at the end” of the CSV file a tie counts half.",
 	}
 	for _, path := range r.Paths {
 		for k, at := range path.At {

@@ -44,7 +44,7 @@ type KernelExample struct {
 // boundary there. The figures therefore show, for XOR, the edges of the corners in which the label
 // is certain.
 var (
-	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the boundary of the best rule there is", []float64{0},
+	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the boundary of the best possible rule", []float64{0},
 		"The paper's text states .892 for the same test set. The best rule is a circle."}
 	XOR = KernelExample{"xor", "XOR", claims.Printed.XOR, "corners where the label is certain", "the corners in which the label is certain", []float64{-.5, .5},
 		"The published code compares predictions in {0, 1} with labels in {−1, +1}: every example of the class −1 counts as right. " +
@@ -70,7 +70,7 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 		t.Rows = append(t.Rows, row)
 	}
 	t.Note = fmt.Sprintf("CV losses before the first and before the last of %d steps, test accuracy after the last, as the published code prints them. "+
-		"The cosine is that of the angle between the variant's first direction and the exact gradient of the same loss. "+
+		"The cosine belongs to the angle between the variant's first direction and the exact gradient of the same loss. "+
 		"A second run starts from weights larger by one part in 10¹². The last column counts the steps up to which its CV loss agrees within 10⁻⁴.", steps)
 	return t
 }
@@ -211,7 +211,7 @@ func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 	}
 	e.markPrinted(rows[0][1], r)
 	return &Figure{Name: e.name + "_variants_path", Width: 11 * vg.Inch, Height: 6.2 * vg.Inch, Legend: LegendBelow, SameColumns: true, Panels: rows,
-		Caption: e.title + ": CV loss, test accuracy and direction along five variants of the gradient from the same start, in the lower row the detached ones. The cosine is that of the angle between the direction descended and the exact gradient of the same loss: below 0 a step raises the loss. A line ends, at a cross, where rounding begins to decide its path. In the accuracy's panel " + e.printedNote() + "."}
+		Caption: e.title + ": CV loss, test accuracy and direction along five variants of the gradient from the same start. The lower row has the detached ones. The cosine belongs to the angle between the direction of a step and the exact gradient of the same loss: below 0 a step raises the loss. If rounding begins to decide a path, its line ends there at a cross. In the accuracy's panel " + e.printedNote() + "."}
 }
 
 // printedNote returns text with the accuracies that the paper prints.

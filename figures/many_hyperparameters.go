@@ -180,7 +180,7 @@ func AdditiveTable(r *manyhyper.AdditiveResult) *Table {
 // second difference is the loss with many hyperparameters minus the loss with one hyperparameter.
 func GradientMap(r *manyhyper.MapResult) *Figure {
 	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Height: 6.2 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Differences of test losses, as shares of the larger one: many hyperparameters by the CV gradient minus many by the training gradient (top), and minus one (bottom). Each point is the mean over all cells of a problem with this value, bands are 95 %% confidence intervals over their data sets, %d a cell of penalties and widths and %d a cell of weights. Below 0 the CV gradient helps, or many do.", r.Params.DataSets, r.Params.RingsDataSets)}
+		Caption: fmt.Sprintf("Differences of test losses, as shares of the larger one: many hyperparameters by the CV gradient minus many by the training gradient (top), and minus one (bottom). Each point is the mean over all cells of a problem with this value. Bands are 95 %% confidence intervals over data sets: %d in a cell, and %d in a cell of weights. Below 0 the CV gradient helps, or many do.", r.Params.DataSets, r.Params.RingsDataSets)}
 	styles := []Style{{Color: Blue, Width: 2}, {Color: Vermilion, Width: 2, Dash: []vg.Length{6, 2}}, {Color: Green, Width: 2.5, Dash: []vg.Length{2, 2}}}
 	for _, what := range []struct {
 		name, y string

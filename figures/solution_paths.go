@@ -24,7 +24,7 @@ func init() {
 func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
 		Entries: []LegendEntry{{Name: "solution", Style: Style{Width: .6}}, {Name: "exact tangent", Style: Style{Width: 2}}},
-		Caption: fmt.Sprintf("Solutions along a hyperparameter, with tangents that the exact derivatives give. A colour is a coordinate of θ or, in the last row, the multiplier of a training example. Shown are the %d coordinates and the %d multipliers that move over the longest part of the path. Entries at rest at a bound have no tangents. A tangent ends where the derivative changes by more than a quarter, so it is short near a kink.", shownCoordinates, shownExamples)}
+		Caption: fmt.Sprintf("Solutions along a hyperparameter, with tangents that the exact derivatives give. A colour is a coordinate of θ or, in the last row, the multiplier of a training example. The figure has the %d coordinates and the %d multipliers that move over the longest part of the path. Entries at rest at a bound have no tangents. A tangent ends where the derivative changes by more than a quarter, so it is short near a kink.", shownCoordinates, shownExamples)}
 	var rows []string // names of the rows: one for each solution, in the order of the paths
 	for _, path := range r.Paths {
 		if !slices.Contains(rows, path.Name) {

@@ -125,6 +125,6 @@ func SplitsCurves(r *splits.Result) *Figure {
 		}
 	}
 	return &Figure{Name: "splits", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: rows,
-		Caption: fmt.Sprintf("Upper row: the number K of splits. Lower row: the fraction p of the examples that they train on. Left: standard deviation of the elastic net's CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g. Middle: test loss of the elastic net at the lowest CV loss, minus that with uniform splits at the right end of the axis, on the same data. Right: the same for the share of test examples of the rings that are misclassified, with uniform splits. Means over %d data sets of the elastic net and %d of the rings.",
+		Caption: fmt.Sprintf("Upper row: the number K of splits. Lower row: the fraction p of the examples that they train on. Left: standard deviation of the elastic net's CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g. Middle: test loss of the elastic net at the lowest CV loss, minus the test loss with uniform splits at the right end of the axis, on the same data. Right: the same difference for the rings, for the share of misclassified test examples and uniform splits. Means over %d data sets of the elastic net and %d of the rings.",
 			net.Draws, net.At, net.DataSets, net.RingsDataSets)}
 }

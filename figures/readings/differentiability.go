@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/differentiability"
 )
 
@@ -15,8 +16,8 @@ func Derivatives(checks *differentiability.DerivativeChecks, e *differentiabilit
 		_, best := c.Best()
 		worst = max(worst, best)
 	}
-	return fmt.Sprintf("**%d exact derivatives differ from central differences by at most %.1e, relative.** The paper's Jacobian of logistic regression is off by %.0f %%; with the term that it lacks, by %.1e, relative.",
-		len(checks.Checks), worst, 100*e.Jacobian.PrintedError, e.Jacobian.CompleteError)
+	return fmt.Sprintf("**%d exact derivatives differ from central differences by at most %.1e, relative.** The paper's Jacobian of logistic regression is off by %.0f %%; with the term that it lacks, by %.1e, relative. %s",
+		len(checks.Checks), worst, 100*e.Jacobian.PrintedError, e.Jacobian.CompleteError, pooled(claims.JacobianClaim))
 }
 
 // IncompleteJacobian explains the figure.
@@ -26,7 +27,7 @@ func IncompleteJacobian() string {
 
 // DerivativeErrors explains the figure.
 func DerivativeErrors() string {
-	return "As h shrinks, the line of a right derivative falls along the dashed guide and rises again along the dash-dotted one. The line of a wrong derivative would stay level, high above their crossing. On the right, a line of a linear solution does not rise, and a jump is a step so long that it crosses a kink."
+	return "As h shrinks, the line of a right derivative falls along the dashed guide and rises again along the dash-dotted one. The line of a wrong derivative would stay level, high above their crossing. At the right end, the line of a linear solution does not rise. A line jumps where the step is so long that it crosses a kink."
 }
 
 // SolutionPaths explains the figure.

@@ -20,7 +20,7 @@ func ElasticNetReplay(r *elasticnet.Result) string {
 func ElasticNetSeeds(seeds *elasticnet.Seeds) string {
 	grid, random := seeds.Methods[elasticnet.Exhaustive].CVGMMinusTest.Difference, seeds.Methods[elasticnet.Random].CVGMMinusTest.Difference
 	against := func(e experiment.Estimate) string { return Weighed(e, 4, claims.SquaredLossMatters) }
-	return fmt.Sprintf("**Over %d fresh data sets the mean test loss of CVGM, against exhaustive search, %s. Against random search it %s.** %s %s",
+	return fmt.Sprintf("**Against exhaustive search, the mean test loss of CVGM over %d fresh data sets %s. Against random search it %s.** %s %s",
 		seeds.Params.Seeds, against(grid), against(random), CouldShow(claims.SquaredLossMatters, grid, random), pooled(claims.TestLossClaim))
 }
 
@@ -32,10 +32,10 @@ func ElasticNetTable(seeds *elasticnet.Seeds) string {
 	return paragraphs(
 		fmt.Sprintf("* **Test loss.** CVGM has a lower test loss than exhaustive search on %.0f %% of the data sets, and a lower one than random search on %.0f %%. Against least squares its mean %s.",
 			100*grid.CVGMMinusTest.Wins, 100*random.CVGMMinusTest.Wins, weighed(method(elasticnet.LeastSquares).CVGMMinusTest)),
-		fmt.Sprintf("* **CV loss.** The CV loss of CVGM after %d steps, against exhaustive search, %s. Against random search it %s.",
+		fmt.Sprintf("* **CV loss.** Against exhaustive search, the CV loss of CVGM after %d steps %s. Against random search it %s.",
 			seeds.Params.Steps, weighed(grid.CVGMMinusCV), weighed(random.CVGMMinusCV)),
-		fmt.Sprintf("* **The long run.** After %d steps, against %d, the CV loss of CVGM %s, and its test loss %s.",
-			seeds.Params.Steps, seeds.Params.LongSteps, weighed(long.CVGMMinusCV), weighed(long.CVGMMinusTest)))
+		fmt.Sprintf("* **The long run.** Against CVGM after %d steps, the CV loss of CVGM after %d %s, and its test loss %s.",
+			seeds.Params.LongSteps, seeds.Params.Steps, weighed(long.CVGMMinusCV), weighed(long.CVGMMinusTest)))
 }
 
 // ElasticNetBoxTable counts how often the minimum lies outside the box.
@@ -80,5 +80,5 @@ func ElasticNetEarlyStopping(r *elasticnet.Result) string {
 
 // ElasticNetSurfaces explains the figure.
 func ElasticNetSurfaces(r *elasticnet.Result) string {
-	return fmt.Sprintf("If the two crosses lie far apart, the lowest CV loss is a poor guide to the lowest test loss. After %d steps CVGM would end at the test loss %.4f.", len(r.Long.TestLoss), r.Long.Final())
+	return fmt.Sprintf("If the two points marked × lie far apart, the lowest CV loss is a poor guide to the lowest test loss. After %d steps CVGM would end at the test loss %.4f.", len(r.Long.TestLoss), r.Long.Final())
 }

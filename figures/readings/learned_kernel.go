@@ -57,9 +57,9 @@ func RingsVariants(r *kernels.LearnedKernelResult) string {
 		}
 	}
 	last := len(full.CVLoss) - 1
-	exceeds := "never exceeds that"
+	exceeds := "never exceeds this"
 	if k := slices.IndexFunc(published.Accuracy, func(a float64) bool { return a > .865 }); k >= 0 {
-		exceeds = fmt.Sprintf("first exceeds that at step %d", k)
+		exceeds = fmt.Sprintf("first exceeds this at step %d", k)
 	}
 	var steps list
 	for k := 1; k < len(published.CVLoss); k++ {
@@ -68,7 +68,7 @@ func RingsVariants(r *kernels.LearnedKernelResult) string {
 		}
 	}
 	return paragraphs(
-		fmt.Sprintf("*Left:* a line that jumps up belongs to a step that is too long. Of %d steps, the CV loss rises in %d along the full gradient, and in %d along the published direction. After %d of the steps the full gradient has the lower CV loss.", last, rises(full), rises(published), below),
+		fmt.Sprintf("*Left:* if a line jumps up, the step was too long. Of %d steps, the CV loss rises in %d along the full gradient, and in %d along the published direction. After %d of the steps the full gradient has the lower CV loss.", last, rises(full), rises(published), below),
 		fmt.Sprintf("*Middle:* the paper gives the published run 86.5 %% \"after about 10 iterations\". Here the accuracy %s. *Right:* where a line lies below 0, the step points uphill. Steps of the published run:", exceeds),
 		steps.String())
 }

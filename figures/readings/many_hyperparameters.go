@@ -18,13 +18,14 @@ func ManyHyperparameters(r *manyhyper.LeversResult) string {
 	for _, l := range r.Problems {
 		many, _ := l.Find(manyhyper.SearchFolds)
 		sign := many.TestLessOne.Difference.Sign()
-		kinds[1+sign] = append(kinds[1+sign], l.Name)
+		ratio := l.Ratio(many)
+		kinds[1+sign] = append(kinds[1+sign], fmt.Sprintf("%s (%.2f ± %.2f)", l.Name, ratio.Mean, ratio.Margin))
 	}
 	var all list
 	for k, words := range []string{"clearly lower", "not clearly different", "clearly higher"} {
 		all.item("%s: %s.", words, Listed(kinds[k]))
 	}
-	return paragraphs(fmt.Sprintf("**The test loss with many hyperparameters, against one of the kind,** both found by the exact gradient of the CV loss of %d folds, over %d data sets:", r.Params.Folds, r.Params.DataSets), all.String())
+	return paragraphs(fmt.Sprintf("**The test loss with many hyperparameters, as a multiple of the loss with one of the kind,** by the exact gradient of the CV loss of %d folds, over %d data sets:", r.Params.Folds, r.Params.DataSets), all.String())
 }
 
 // ManyHyperparametersCurves explains the figure of the same name. It names the problem on which the
@@ -38,7 +39,7 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 			name, cv, test = l.Name, a, b
 		}
 	}
-	return fmt.Sprintf("Where a thin line falls below the thick one of its colour, the search over-fits the splits: most for %s, where many on folds multiply the CV loss by %.2f and the test loss by %.2f.", name, cv, test)
+	return fmt.Sprintf("Where a thin line falls below the thick one of its colour, the search over-fits the splits. It does so most for %s: on folds, many hyperparameters multiply the CV loss by %.2f and the test loss by %.2f.", name, cv, test)
 }
 
 // capital returns text with a capital as its first letter.
@@ -57,7 +58,7 @@ func Enough(r *manyhyper.LeversResult) string {
 			without = append(without, l.Name)
 		}
 	}
-	return fmt.Sprintf("In the first figure no search of several hyperparameters is clearly better than one on these problems: %s. There one hyperparameter of the kind, tuned by plain CVGM, is enough.", Listed(without))
+	return fmt.Sprintf("One hyperparameter of the kind, tuned by plain CVGM, is enough if no search of several is clearly better, as in the first figure for: %s.", Listed(without))
 }
 
 // GradientMap describes the figure of the same name. It counts the cells in which the CV gradient
@@ -74,14 +75,13 @@ func GradientMap(m *manyhyper.MapResult) string {
 
 // KeptGradientMap counts the cells of the map that is kept with the sources.
 func KeptGradientMap() string {
-	var gradient, many []string
+	rows := []string{"| Cells with a clear difference | CV gradient helps | harms | Many help | harm |", "| :-- | --: | --: | --: | --: |"}
 	m := manyhyper.KeptMap()
 	for _, problem := range manyhyper.MapProblems {
 		c := countsOf(m, problem)
-		gradient = append(gradient, fmt.Sprintf("%d (%d) of %d cells of %s", c.helps, c.harms, c.all, problem))
-		many = append(many, fmt.Sprintf("%d (%d)", c.manyHelp, c.manyHarm))
+		rows = append(rows, fmt.Sprintf("| %s, of %d | %d | %d | %d | %d |", problem, c.all, c.helps, c.harms, c.manyHelp, c.manyHarm))
 	}
-	return fmt.Sprintf("The CV gradient clearly helps (harms) in %s. Many help (harm) in %s.", Listed(gradient), Listed(many))
+	return strings.Join(rows, "\n")
 }
 
 // mapCounts counts the cells of a problem.

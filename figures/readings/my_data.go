@@ -316,16 +316,19 @@ func MyDataLearning(r *mydata.Result) string {
 		if m.ConstantLoss > 0 {
 			share = fmt.Sprintf(" (%.2g %% of a constant prediction's loss)", 100*math.Abs(l.Gain)/m.ConstantLoss)
 		}
-		what, sum := "does not change clearly", "More rows of this kind promise little."
+		what, sum := "falls", "The change is not clear: more rows of this kind promise little."
+		if l.Gain < 0 {
+			what = "rises"
+		}
 		switch {
 		case math.Abs(l.Gain) <= clear*l.GainError && l.Gain+clear*l.GainError > little*m.ConstantLoss:
-			sum = "Whether more rows would help is open."
+			sum = "The change is not clear, so it is open whether more rows would help."
 		case l.Gain > clear*l.GainError:
-			what, sum = "falls", "More rows are likely to help."
+			sum = "More rows are likely to help."
 		case l.Gain < -clear*l.GainError:
-			what, sum = "rises", "The hyperparameters fit fewer rows better by chance, or the rows differ: do not read more from this picture."
+			sum = "The hyperparameters fit fewer rows better by chance, or the rows differ: do not read more from this picture."
 		}
-		all = append(all, fmt.Sprintf("%sFrom %.0f to %.0f training rows the CV loss %s: by %.3g, with a standard error of %.3g%s. %s", ofClass(m, models), l.Rows[n-2], l.Rows[n-1], what, math.Abs(l.Gain), l.GainError, share, sum))
+		all = append(all, fmt.Sprintf("%sFrom %.0f to %.0f training rows the CV loss %s by %.3g, with a standard error of %.3g%s. %s", ofClass(m, models), l.Rows[n-2], l.Rows[n-1], what, math.Abs(l.Gain), l.GainError, share, sum))
 		if len(all) == shownModels {
 			break
 		}

@@ -118,10 +118,10 @@ func TestWordsFollowFromResults(t *testing.T) {
 			{CVLoss: []float64{3, 2}, Lowest: 1.5, TestLoss: []float64{3, 2}}, {CVLoss: []float64{3, 1}, Lowest: 2, TestLoss: []float64{3, 4}}}}),
 			"minus the lowest of a grid, is 0.5000. The test loss falls from start to end in 1 of 2 searches."},
 		{ManyHyperparameters(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}),
-			"* clearly lower: better.\n* not clearly different: alike.\n* clearly higher: worse."},
+			"* clearly lower: better (0.75 ± 0.00).\n* not clearly different: alike (1.00 ± 0.00).\n* clearly higher: worse (1.25 ± 0.00)."},
 		{ManyHyperparametersCurves(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}),
-			"most for worse, where many on folds multiply the CV loss by 0.75 and the test loss by 1.25."},
-		{Enough(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}), "on these problems: worse; alike."},
+			"most for worse: on folds, many hyperparameters multiply the CV loss by 0.75 and the test loss by 1.25."},
+		{Enough(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}), "as in the first figure for: worse; alike."},
 		{AblationBySize(&samplesize.AblationResult{Params: samplesize.AblationParams{Rings: samplesize.AblationRings{AblationKernel: kernels.AblationKernel{Ks: []int{4, 8}, Budgets: []int{3, 5}}}},
 			Rings: []experiment.Comparison{comparisonOf(.01), comparisonOf(.02), comparisonOf(-.03), comparisonOf(.04)}}),
 			"| | 3 steps | 5 steps |\n| :-- | --: | --: |\n| 4 splits | +1.00 ± 0.10 | +2.00 ± 0.10 |\n| 8 splits | −3.00 ± 0.10 | +4.00 ± 0.10 |"},
@@ -148,7 +148,7 @@ func TestWordsFollowFromResults(t *testing.T) {
 		return r
 	}
 	for _, c := range []struct{ with, without, conclusion string }{
-		{SearchesMinimaTable(minima(0)), SearchesMinimaTable(minima(1)), "CMA-ES reaches 1 in λ and 0 in log λ, of the others 0 and 1."},
+		{SearchesMinimaTable(minima(0)), SearchesMinimaTable(minima(1)), "CMA-ES reaches 1 in λ and 0 in log λ. Of the other 1, CMA-ES reaches 0 in λ and 1 in log λ."},
 		{RegressionPrintedTable(call(3)), RegressionPrintedTable(call(1.05)), "cannot come from"},
 		{DifferentiabilityKinks(kinks(1e-16)), DifferentiabilityKinks(kinks(.5)), "condition holds"},
 		{SearchesTime(bayesianTakes(900)), SearchesTime(bayesianTakes(30)), "most of its time"},

@@ -106,14 +106,18 @@ func SearchesMinimaTable(r *searches.Result) string {
 		}
 		return n
 	}
-	var each []string
+	var these, others []string
 	for _, m := range r.Methods {
 		if log := searchNamed(r, m.Name+" in log λ"); log.Reached != nil {
-			each = append(each, fmt.Sprintf("%s reaches %d in λ and %d in log λ, of the others %d and %d", m.Name, count(m, true), count(log, true), count(m, false), count(log, false)))
+			reaches := func(of bool) string {
+				return fmt.Sprintf("%s reaches %d in λ and %d in log λ", m.Name, count(m, of), count(log, of))
+			}
+			these, others = append(these, reaches(true)), append(others, reaches(false))
 		}
 	}
-	if each != nil {
-		text += fmt.Sprintf(" Of these, within %d evaluations, %s. The searches in log λ end at λ = %.3g.", p.Budget, strings.Join(each, ", and "), math.Pow(10, p.BoxLow))
+	if these != nil {
+		text += fmt.Sprintf(" Of these, within %d evaluations, %s. Of the other %d, %s. The searches in log λ end at λ = %.3g.",
+			p.Budget, strings.Join(these, ", and "), len(r.At)-bounds, strings.Join(others, ", and "), math.Pow(10, p.BoxLow))
 	}
 	return text
 }

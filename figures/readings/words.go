@@ -53,7 +53,7 @@ func CouldShow(relevant float64, of ...experiment.Estimate) string {
 	}
 	text := fmt.Sprintf("A difference matters from %g on.", relevant)
 	if tells > 0 {
-		text += fmt.Sprintf(" These repetitions tell %.2g from none.", tells)
+		text += fmt.Sprintf(" In these repetitions %.2g would have shown.", tells)
 	}
 	return text
 }
@@ -68,9 +68,9 @@ func pooled(number int) string {
 func Limits(of []claims.Claim) string {
 	l := claims.LimitsOf(of)
 	return paragraphs("## Limits", fmt.Sprintf(`* **Synthetic data.** All findings except the first two rest on the paper's three populations: one linear model with normal noise, two rings, XOR. On other data a difference may have the other sign.
-* **One author's choices.** Rules and smallest differences are ours. A smallest difference judges these findings: %s. With all differences half or twice as large, the words or verdicts of these change: %s. Seeds are numbered, so anyone can judge with other rules.
+* **One author's choices.** Rules and smallest differences are ours. The verdicts on these findings depend on a smallest difference: %s. With all smallest differences half or twice as large, the words or verdicts of these change: %s. Seeds are numbered, so anyone can judge with other rules.
 * **One machine.** The rows on time rest on one processor with two cores.
-* **The paper's sizes.** The findings are about as few examples as in the paper. These findings use another number of splits, start or box than the paper: %s.`,
+* **The paper's sizes.** The data sets are as small as in the paper. These findings have another number of splits, another start or another box: %s.`,
 		Listed(l.Chosen), Listed(l.Moved), Listed(l.NotThePapers)))
 }
 

@@ -87,7 +87,7 @@ func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string 
 	}
 	switch g := gradient[0]; {
 	case g.Verdict == Confirmed && len(paperBox) > 0 && !paperBox[0].satisfiesRule():
-		return "the CV loss helps; against random search its gradient helps further in a wide box, " + byVerdict{ifFails: "but not in the paper's", ifOpen: "and in the paper's that is open"}.text(paperBox[0])
+		return "the CV loss helps; in a wide box its gradient helps further than random search, " + byVerdict{ifFails: "but not in the paper's box", ifOpen: "and in the paper's box that is open"}.text(paperBox[0])
 	case g.Verdict == Confirmed:
 		return "the CV loss helps, and its gradient helps further"
 	case g.Verdict == NotDecided:

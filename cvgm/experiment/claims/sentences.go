@@ -61,6 +61,7 @@ const (
 
 // These constants are the numbers of claims to which notebooks refer.
 const (
+	JacobianClaim = int(saysLogisticJacobian) + 1
 	BalancedClaim = int(saysBalanced) + 1
 	TestLossClaim = int(saysTestLoss) + 1
 	FeaturesClaim = int(saysFeatures) + 1
