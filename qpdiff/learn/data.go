@@ -26,10 +26,10 @@ type Data struct {
 	X mat.Matrix
 	Y []float64
 	// Rows lists the rows of X and Y that belong to the training set, in any order. A row that is
-	// listed twice counts twice. Nil: all rows.
+	// listed twice counts twice. If Rows is nil, the training set has all rows.
 	Rows []int
-	// Weights has one entry for each row of X. Each weight must be at least 0. A row of weight w
-	// has the same effect as w equal rows. Nil: each row has the weight 1.
+	// Weights has one entry for each row of X. Each weight must be at least 0. A row of weight w has
+	// the same effect as w equal rows. If Weights is nil, each row has the weight 1.
 	Weights []float64
 	// Centre and Scale have one entry for each feature; only a [ViewLearner] accepts them. In place of
 	// each feature x, the learner uses (x − Centre)/Scale. For a sparse X, the learner sums over the
@@ -38,20 +38,20 @@ type Data struct {
 	// nil Centre means 0, and a nil Scale means 1.
 	Centre, Scale []float64
 	// Gram is the [Gram] of X. Several learners can share a Gram, and each of them may use a different
-	// part of the rows of X. [linear.ElasticNet] uses the Gram if it leaves out fewer rows of X than
-	// it uses. It then sums over the rows that it leaves out, and subtracts this sum from the Gram.
-	// Results with and without a Gram differ only by rounding. With a Gram, X must be a *mat.Dense.
-	// Nil: no Gram.
+	// part of the rows of X. If [linear.ElasticNet] leaves out fewer rows of X than it uses, it sums
+	// over the rows that it leaves out, and subtracts this sum from the Gram. Otherwise it does not
+	// use the Gram. Results with and without a Gram differ only by rounding. With a Gram, X must be a
+	// *mat.Dense. Gram may be nil.
 	Gram *Gram
 	// MaxBytes is the largest number of bytes that a learner may hold for the data, without X itself.
 	// If a Load or the working set of a Fit would need more, the call returns an error of kind
 	// [qpdiff.ErrTooLarge] before it allocates the memory. Results do not depend on MaxBytes.
 	//
-	// If MaxBytes is zero, the bound is a quarter of the smallest memory limit of the process. It is
-	// only a quarter because the heap may grow to twice the held memory before the garbage collector
-	// runs. The limits are GOMEMLIMIT and the address space. On Linux they also include RLIMIT_AS,
-	// RLIMIT_DATA, the limits of the control groups (versions 1 and 2) and the physical memory. The
-	// limits are read when this default is first needed.
+	// If MaxBytes is zero, the bound is a quarter of the smallest memory limit of the process. The
+	// bound is no larger, because the heap may grow to twice the held memory before the garbage
+	// collector runs. The limits are GOMEMLIMIT and the address space. On Linux they also include
+	// RLIMIT_AS, RLIMIT_DATA, the limits of the control groups (versions 1 and 2) and the physical
+	// memory. The limits are read when this default is first needed.
 	MaxBytes int64
 }
 
@@ -131,11 +131,10 @@ func (d Data) Dense() *mat.Dense {
 // fields and does not overwrite them. One Grad can therefore hold the sum of several VJPs.
 type Grad struct {
 	Hyper []float64
-	// HyperSize holds one size for each entry of Hyper: the size of the terms whose sum is the entry.
-	// Only some learners with kinks compute it. A VJP of margin.SVM, margin.LearnedLoss or
+	// HyperSize has as many entries as Hyper. A VJP of margin.SVM, margin.LearnedLoss or
 	// linear.ElasticNet adds a sum of terms to each entry of Hyper, and adds the absolute values of
-	// the same terms to the entry of HyperSize. If an entry of Hyper is much smaller than its entry of
-	// HyperSize, the derivative is 0 within rounding.
+	// these terms to the same entry of HyperSize. Only some learners with kinks do so. If an entry of
+	// Hyper is much smaller than the same entry of HyperSize, the derivative is 0 within rounding.
 	HyperSize []float64
 	X         *mat.Dense
 	Y         []float64
@@ -143,9 +142,9 @@ type Grad struct {
 	// entry that the sparse X stores. The entries are row by row, in the order in which
 	// [mat.RowNonZeroDoer] visits them.
 	Stored []float64
-	// Generalised is set to true by a VJP that added an element of a generalised derivative because
-	// the derivative does not exist. Whether a learner does so depends on its field Generalised. A VJP
-	// never sets Grad.Generalised to false, and a JVP ignores it.
+	// A VJP sets Generalised to true if the derivative does not exist and the VJP has added an element
+	// of a generalised derivative instead. Only a learner whose own field Generalised is true adds
+	// one. A VJP never sets Grad.Generalised to false, and a JVP ignores it.
 	Generalised bool
 }
 
@@ -242,7 +241,7 @@ func (d Data) CheckStored() error {
 }
 
 // visitChecked calls the function visit for each entry of a sparse X, until X visits an entry that
-// it must not visit. It then returns the error.
+// X must not visit. Then visitChecked returns an error.
 func (d Data) visitChecked(visit func(i, j int, v float64)) (err error) {
 	r, n := d.X.Dims()
 	seen := make([]int, n) // for each column, 1 + the last row in which the column was visited; 0 if it was never visited

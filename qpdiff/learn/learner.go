@@ -38,16 +38,16 @@ type Learner interface {
 	Reset()
 }
 
-// A SizedLearner is a Learner that counts the bytes that it needs before it allocates them. All
-// learners of this module are SizedLearners. A CV does not count the memory of a learner that is
-// not a SizedLearner.
+// A SizedLearner is a Learner that can compute how many bytes it needs before it allocates memory.
+// All learners of this module are SizedLearners. A CV does not count the memory of a learner that
+// is not a SizedLearner.
 type SizedLearner interface {
 	Learner
-	// Bytes returns the largest number of bytes that the learner holds for data of the sizes s,
-	// without X. It counts the memory of Load, of Fit, and of VJP with one workspace. It does not
-	// count memory that only a Fit allocates, such as a growing working set. A Fit returns an error
-	// before this memory exceeds Data.MaxBytes. If the number of bytes overflows int64, Bytes returns
-	// the largest int64.
+	// Bytes returns the largest number of bytes that the learner holds for data of the sizes s. X is
+	// not included. The number includes the memory of Load, of Fit, and of VJP with one workspace. It
+	// does not include memory that only a Fit allocates, such as a growing working set. A Fit returns
+	// an error before this memory exceeds Data.MaxBytes. If the number of bytes overflows int64, Bytes
+	// returns the largest int64.
 	Bytes(s Size) int64
 }
 
@@ -59,9 +59,9 @@ type ContextLearner interface {
 	// calls are Load, Fit, Folds, LeaveOneOut and long derivatives. Before the first SetContext, calls
 	// have no context. Once the context ctx has ended, each long call returns an error that matches
 	// the error of ctx. A call that is running returns this error within some 10⁷ operations, or after
-	// a pass over the data. After such an error, Load leaves the learner without data, Fit leaves the
-	// learner as Reset does, and a derivative leaves its Grad undefined. Like Fit, SetContext changes
-	// the learner.
+	// a pass over the data. If Load returned this error, the learner has no data. If Fit returned it,
+	// the learner is in the state after Reset. If a derivative returned it, the Grad is undefined.
+	// Like Fit, SetContext changes the learner.
 	SetContext(ctx context.Context)
 }
 
@@ -81,8 +81,8 @@ type ViewLearner interface {
 type BatchLearner interface {
 	Learner
 	// Batch returns the number of learners that FitBatch should fit together for data of the sizes s.
-	// These learners have the type and the settings of l. If the type of l only embeds the type of
-	// this learner, Batch returns 1, because the type of l may have another Fit.
+	// These learners have the type and the settings of l. If l has a type of its own that embeds the
+	// receiver's type, Batch returns 1, because this type may have another Fit.
 	Batch(l Learner, s Size) int
 	// FitBatch calls Fit on the learner of each item whose Err is nil, and sets the item's Err to the
 	// error of Fit. The results have the same bits as with separate calls of Fit. Like Fit, FitBatch
@@ -145,10 +145,10 @@ type ForwardLearner interface {
 // less.
 type SubsetLearner interface {
 	Learner
-	// LoadSubset loads the data of the learner source, except for the rows listed in omitted. If the
-	// next Fit has the hyperparameters of source's last fit, it starts from the solution of source.
-	// The fields of a Grad have the shapes of source's data, with all rows. LoadSubset only reads
-	// source, so several learners may call it at the same time with the same source.
+	// LoadSubset loads the data of another learner, source, except for the rows listed in omitted. If
+	// the next Fit has the hyperparameters of source's last fit, it starts from source's solution. The
+	// fields of a Grad have the shapes of source's data, with all rows. LoadSubset only reads source,
+	// so several learners may call it at the same time with the same source.
 	LoadSubset(source Learner, omitted []int) error
 }
 
@@ -160,9 +160,9 @@ type Predictor interface {
 	// Predict, a PredictVJP with the same w and x costs less.
 	Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense) error
 	// PredictVJP differentiates Σ_t ddst_t·prediction(x_t) over the rows x_t of x. To each field of g
-	// that is not nil, it adds the derivative in the field's input of the fit. This derivative
-	// includes the change of the fit and the direct change of the prediction. If dx is not nil,
-	// PredictVJP adds the derivative in x to dx.
+	// that is not nil, it adds the derivative with respect to the input of the fit for which the field
+	// stands. This derivative includes the change of the fit and the direct change of the prediction.
+	// If dx is not nil, PredictVJP adds the derivative with respect to x to dx.
 	PredictVJP(w *qpdiff.Workspace, g *Grad, dx, x *mat.Dense, ddst []float64) error
 }
 
@@ -204,7 +204,7 @@ type FoldLearner interface {
 
 // A NormalFoldLearner is a FoldLearner that can normalise the features in the fit of each fold.
 // Over the training rows of this fit, each feature then has the mean 0 and the standard deviation
-// 1. A cross-validation needs this if it standardises the training rows of each fold.
+// 1. A cross-validation that standardises the training rows of each fold needs a NormalFoldLearner.
 type NormalFoldLearner interface {
 	FoldLearner
 	// NormaliseFolds sets the normalisation n that Folds applies after the next Load. If n is not the
@@ -221,7 +221,7 @@ type FoldNormal struct {
 	// Scaled has one entry for each feature. If Scaled is not nil, the learner centres each feature
 	// and divides it by a deviation; see Deviations. The centre is the mean of the feature over the
 	// rows outside the fold. The learner changes the features of the fold's own rows in the same way
-	// before it predicts these rows. Nil: the features are unchanged.
+	// before it predicts these rows. If Scaled is nil, the features are unchanged.
 	Scaled []bool
 	// Deviations has one positive entry for each fold and feature: first all features of the first
 	// fold, then all features of the second fold, and so on. The learner reads Deviations in the first
@@ -243,9 +243,9 @@ type KinkedLearner interface {
 }
 
 // A TiedLearner is a Learner whose fit does not determine how equal training rows share their
-// weight in the solution. If the data have equal rows, the derivatives that its VJP adds to X and Y
-// of a Grad hold only for some changes dX of X and dy of y. If a Learner has no method Ties, its
-// derivatives hold for all changes.
+// weight in the solution. If the data have equal rows, the derivatives from its VJP with respect to
+// X and y are valid only for some changes dX and dy. If a Learner has no method Ties, its
+// derivatives are valid for all changes.
 type TiedLearner interface {
 	Learner
 	// Ties is about the last call of VJP or PredictVJP that had the workspace w and a g.X that is

@@ -30,13 +30,14 @@ type Convention struct {
 	Robust bool
 }
 
-// A RidgeLearner is a Tunable that becomes a linear ridge regression if some of its hyperparameters
-// are 0, or a logistic ridge regression if its loss is the logistic loss. A tuner compares learners
-// with a ridge regression, but does not compare one ridge regression with another.
+// A RidgeLearner is a Tunable that becomes a ridge regression if some of its hyperparameters are 0.
+// This is a logistic ridge regression if its loss is the logistic loss, and otherwise a linear one.
+// A tuner compares learners with a ridge regression, but does not compare one ridge regression with
+// another.
 type RidgeLearner interface {
 	Tunable
 	// BeyondRidge returns the names of the hyperparameters that must be 0 for the learner to be a
-	// ridge regression. If the learner always is one, BeyondRidge returns nil.
+	// ridge regression. If the learner is always a ridge regression, BeyondRidge returns nil.
 	BeyondRidge() []string
 }
 
@@ -57,7 +58,8 @@ const (
 	AbsoluteError                 // |p − y|
 	LogisticLoss                  // log(1 + exp(−yp)) for a prediction p and a label y = ±1: the predictions are log odds of the label +1
 	Hinge                         // max(0, 1 − yp)
-	// exp(p) − yp plus a constant, for a label y: the prediction p is the logarithm of the expected y
+	// PoissonLoss is exp(p) − yp plus a constant, where y is the label. The prediction p is the
+	// logarithm of the expected y.
 	PoissonLoss
 )
 
