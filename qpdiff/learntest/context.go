@@ -37,8 +37,8 @@ func (c *endingContext) Err() error {
 // different checks of the context. The call must then end with the error of the context. After such
 // an error from Load, the learner must have no data. After such an error from Fit, the learner must
 // have no fit, and θ must be unchanged. After such an error from VJP, the fit must remain. The next
-// calls must give the same bits as a new learner, both from a cold and from a warm start. Contexts
-// does nothing if the learner is not a ContextLearner.
+// calls must give the same bits as the same calls of a new learner, whether they start cold or
+// warm. Contexts does nothing if the learner is not a ContextLearner.
 func Contexts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	t.Helper()
 	l, ok := newLearner().(learn.ContextLearner)

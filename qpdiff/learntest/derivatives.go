@@ -117,8 +117,9 @@ func adjoint(t *testing.T, newLearner func() learn.Learner, c Case) {
 	if !ok {
 		return
 	}
-	// The JVP and the VJP are compared in all inputs together, in Hyper and Y together, and in each
-	// input alone, because the terms of other inputs could hide an error.
+	// The JVP and the VJP are compared for all inputs together, for Hyper and Y together, and for each
+	// input separately. In a comparison of all inputs, the terms of one input could hide a mistake in
+	// another.
 	for _, with := range []struct{ hyper, x, y bool }{{true, true, true}, {true, false, true}, {true, false, false}, {false, true, false}, {false, false, true}} {
 		v := numtest.Normals(rng, len(theta))
 		u, g := newGrad(c, 0), newGrad(c, 0)
@@ -211,9 +212,9 @@ func onlyRead(t *testing.T, newLearner func() learn.Learner, c, other Case) {
 	afterOthers(t, l, fresh, c, v, between)
 }
 
-// afterOthers compares the derivatives of the learners l and fresh after the second fit of each.
-// The learner fresh has computed no derivatives before. It computes derivatives with the cotangent
-// v. The learner l computes derivatives with v, with otherV and again with v, in one workspace. All
+// afterOthers compares the derivatives of two learners, l and fresh, each after its second fit. The
+// learner fresh has computed no derivatives before. It computes derivatives with the cotangent v.
+// The learner l computes derivatives with v, with otherV and again with v, in one workspace. All
 // derivatives with v must have the same bits.
 func afterOthers(t *testing.T, l, fresh learn.Learner, c Case, v, otherV []float64) {
 	want, err := derivatives(fresh, nil, c, v)
@@ -248,9 +249,9 @@ func derivatives(l learn.Learner, w *qpdiff.Workspace, c Case, v []float64) (val
 	return values, err
 }
 
-// testCounts tests Rows and Weights of the data. Load may return an error that names these fields.
-// Otherwise a row of weight w, and a row that is listed w times, must have the same effect as w
-// equal rows.
+// testCounts tests Rows and Weights of the data. If Load does not return an error that names these
+// fields, a row of weight w, and a row that is listed w times, must have the same effect as w equal
+// rows.
 func testCounts(t *testing.T, newLearner func() learn.Learner, c Case) {
 	weighted, named, equal := countedForms(c.Data)
 	if newLearner().Load(weighted) != nil {

@@ -25,8 +25,8 @@ type Kink struct {
 	// derivatives in all inputs that Inputs does not list must exist.
 	Weak   qpdiff.Weak
 	Inputs []qpdiff.Input
-	// OneSided marks a learner whose JVP at a kink is the one-sided derivative. The JVP of any other
-	// learner must return the same error at a kink as the VJP of this learner.
+	// OneSided marks a learner whose JVP at a kink is the one-sided derivative. If OneSided is false,
+	// the JVP at a kink must return the same error as the VJP.
 	OneSided bool
 	// Side is a direction of the hyperparameters that leads to one side of the kink. The
 	// generalised derivative must be equal to the derivative on this side. If Side is nil, the
@@ -34,18 +34,18 @@ type Kink struct {
 	Side []float64
 }
 
-// kinkTol bounds two differences, relative to the largest entry. One is the difference between a
-// directional derivative and a difference quotient. The other is the difference between a
-// generalised derivative and a derivative near the kink.
+// kinkTol is the tolerance, relative to the largest entry, of two comparisons: a directional
+// derivative with a difference quotient, and a generalised derivative with a derivative near the
+// kink.
 const kinkTol = 1e-6
 
 // Kinks tests a learner at kinks. The error of a VJP must list the inputs without a derivative, and
-// the weakly active rows and coordinates. The numbers of these rows must be correct even if rows of
+// the weakly active rows and coordinates. The indices of these rows must be correct even if rows of
 // weight 0 come before them. The VJP must not change the fields of inputs without a derivative.
 // Along an input without a derivative, a JVP must be the limit of one-sided difference quotients,
 // or return the same error as the VJP. Along all other inputs, the JVP must be linear and agree
-// with the VJP. A generalised VJP must be the derivative on Side. It must set Grad.Generalised if
-// and only if it adds an element of the generalised derivative.
+// with the VJP. A generalised VJP must return the derivative on the side to which k.Side leads. It
+// must set Grad.Generalised if and only if it adds an element of the generalised derivative.
 func Kinks(t *testing.T, newLearner func() learn.KinkedLearner, kinks ...Kink) {
 	t.Helper()
 	for _, k := range kinks {
@@ -71,8 +71,9 @@ type kinkTest struct {
 	theta, v   []float64
 }
 
-// missingInputs reports which inputs k.Inputs lists: missing[0] belongs to hyper, missing[1] to X,
-// and missing[2] to y. The entry missing[3] is false; it belongs to a VJP that asks for no input.
+// missingInputs reports for each input whether k.Inputs contains it: missing[0] is for hyper,
+// missing[1] for X, and missing[2] for y. The entry missing[3] is false, for a VJP that asks for no
+// input.
 func (k *kinkTest) missingInputs() (missing [4]bool) {
 	for _, in := range k.Inputs {
 		missing[max(0, slices.Index([]qpdiff.Input{"", "X", "y"}, in))] = true
@@ -117,8 +118,8 @@ func (k *kinkTest) checkRefused(t *testing.T) {
 	numtest.NearAll(t, "θ after a VJP of nothing", again, k.theta, 1e-14, 0)
 }
 
-// shiftedRows checks the numbers of the rows in the error of a VJP. The data begin with rows of
-// weight 0, and the numbers must count these rows too.
+// shiftedRows checks that the error of a VJP has the correct row indices if the data begin with
+// rows of weight 0.
 func (k *kinkTest) shiftedRows(t *testing.T) {
 	rows, n := k.Data.X.Dims()
 	d := learn.Data{X: mat.NewDense(rows+2, n, nil), Y: append([]float64{1, -1}, k.Data.Y...), Weights: make([]float64, rows+2)}

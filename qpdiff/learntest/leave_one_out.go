@@ -81,8 +81,8 @@ func thetaOf(l learn.Learner, n int) int {
 	return theta
 }
 
-// withoutRow fits the learner l to all rows except row omitted, and sets values[omitted] to the
-// prediction for this row. It adds the derivatives of the prediction, multiplied by the parameter
+// withoutRow fits the learner l to all rows except the row with the index omitted, and sets
+// values[omitted] to the prediction for this row. It adds the derivatives of the prediction, times
 // weight, to g and dx.
 func withoutRow(t *testing.T, l learn.Learner, c Case, omitted int, weight float64, values []float64, g *learn.Grad, dx *mat.Dense) {
 	t.Helper()

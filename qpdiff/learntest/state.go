@@ -69,8 +69,8 @@ func blocksAlone(t *testing.T, l learn.Learner, c Case, v []float64, fullGrad *l
 	}
 }
 
-// windows repeats a Fit and a VJP with windows of larger matrices as X and as the field X of the
-// Grad. It checks that theta and the result of the VJP do not change.
+// windows repeats a Fit and a VJP. X, and the field X of the Grad, are now windows of larger
+// matrices. It checks that theta and the result of the VJP do not change.
 func windows(t *testing.T, newLearner func() learn.Learner, c Case, v, theta []float64, vjp *learn.Grad) {
 	r, n := c.Data.X.Dims()
 	wide := mat.NewDense(r+2, n+3, numtest.NaNs((r+2)*(n+3), 0))

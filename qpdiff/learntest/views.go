@@ -31,10 +31,10 @@ const wideFeatures = 400
 
 // Views compares two learners, which must have the same θ, VJP and JVP. The first is a
 // [learn.ViewLearner] that reads X, sparse or dense, in place with Centre and Scale. The second has
-// a dense copy of the centred and scaled values. Some data have up to some hundred features. At
-// such numbers, learners choose their methods for many features by themselves. The function draw
-// returns labels y, and hyperparameters at which the solution is smooth and well-conditioned. There
-// are 150 problems, and 30 with -short.
+// a dense copy of the centred and scaled values. Some data sets have a few hundred features, so
+// learners switch to their methods for many features. The function draw returns labels y, and
+// hyperparameters at which the solution is smooth and well-conditioned. There are 150 problems, and
+// 30 with -short.
 func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Rand, x *mat.Dense) (y, hyper []float64)) {
 	const first = 10 // problems that show whether the learner starts goroutines
 	var p serial.Probe
@@ -52,14 +52,13 @@ func Views(t *testing.T, newLearner func() learn.Learner, draw func(rng *rand.Ra
 	}
 }
 
-// A view holds the same data in two forms. A learner reads the field data in place. The field seen
-// has a dense copy of the centred and scaled values.
+// A view holds the same data in two forms. A learner reads the field data in place. The field
+// denseCopy holds a dense copy of the centred and scaled values.
 type view struct {
-	data, seen learn.Data
+	data, denseCopy learn.Data
 }
 
-// drawView draws a view for the learner l, without labels. The view has at most maxFeatures
-// features.
+// drawView draws a view that has no labels and at most maxFeatures features, for the learner l.
 func drawView(rng *rand.Rand, l learn.ViewLearner, maxFeatures int) view {
 	rows, n := 4+rng.IntN(60), 1+rng.IntN(maxFeatures)
 	x := numtest.DrawStored(rng, rows, n)
@@ -78,25 +77,25 @@ func drawView(rng *rand.Rand, l learn.ViewLearner, maxFeatures int) view {
 		d.Rows = rng.Perm(rows)[:3+rng.IntN(rows-3)]
 		d.Rows = append(d.Rows, 0, 1, 2)
 	}
-	seen := d
-	seen.X, seen.Centre, seen.Scale = x.Seen(d.Centre, d.Scale), nil, nil
+	denseCopy := d
+	denseCopy.X, denseCopy.Centre, denseCopy.Scale = x.Seen(d.Centre, d.Scale), nil, nil
 	if inPlace := (learn.Data{X: x.Seen(nil, nil), Rows: d.Rows}); l.Views(inPlace.Size()) && rng.IntN(2) == 0 {
 		if d.X = inPlace.X; rng.IntN(2) == 0 {
 			d.Gram = learn.NewGram(inPlace.Dense(), d.Weights)
 		}
 	}
-	return view{d, seen}
+	return view{d, denseCopy}
 }
 
 func views(t *testing.T, newLearner func() learn.Learner, draw func(*rand.Rand, *mat.Dense) (y, hyper []float64), rng *rand.Rand, most int) {
 	l, reference := newLearner(), newLearner()
 	d := drawView(rng, l.(learn.ViewLearner), most)
-	y, hyper := draw(rng, d.seen.Dense())
-	d.data.Y, d.seen.Y = y, y
+	y, hyper := draw(rng, d.denseCopy.Dense())
+	d.data.Y, d.denseCopy.Y = y, y
 	_, n := d.data.X.Dims()
 	params, _ := l.Dims(n)
 	theta, want := numtest.NaNs(params, 0), numtest.NaNs(params, 0)
-	numtest.OK(t, l.Load(d.data), reference.Load(d.seen), l.Fit(theta, hyper), reference.Fit(want, hyper))
+	numtest.OK(t, l.Load(d.data), reference.Load(d.denseCopy), l.Fit(theta, hyper), reference.Fit(want, hyper))
 	checkNear(t, "θ", theta, want)
 
 	// A warm fit after another point.

@@ -25,14 +25,14 @@ func Test(t testing.TB) {
 	})
 }
 
-// A Probe runs checks of a caller's code and finds out whether this code starts goroutines. If it
-// starts none, checks that run one after the other are useless under the race detector. The zero
-// value is ready for use. A Probe must not be used by two tests at the same time.
+// A Probe runs checks of a caller's code and finds out whether this code starts goroutines. If the
+// code starts no goroutines, it is useless to run checks in sequence under the race detector. The
+// zero value is ready for use. A Probe must not be used by two tests at the same time.
 type Probe struct {
 	started bool
 }
 
-// First runs the function check, which must call all of the caller's code. First records whether
+// First calls the function check, which must call all of the caller's code. First records whether
 // check has started a goroutine. Goroutines of tests that run at the same time count too.
 func (p *Probe) First(t *testing.T, check func(t *testing.T)) {
 	t.Helper()
@@ -42,8 +42,8 @@ func (p *Probe) First(t *testing.T, check func(t *testing.T)) {
 	check(t)
 }
 
-// Then runs the function check, which must call only code that check of First has called. Under the
-// race detector with -short, Then skips the test t instead if First has recorded no goroutine.
+// Then calls its function check, which may call only code that the check of First has called. Under
+// the race detector with -short, Then skips the test t instead if First has recorded no goroutine.
 // Without -short it does not skip t, because the caller may run no tests without the detector.
 func (p *Probe) Then(t *testing.T, check func(t *testing.T)) {
 	t.Helper()
