@@ -36,15 +36,16 @@ import (
 // With up to 200 features the solver uses XᵀX/N of all features. This matrix is taken from
 // Data.Gram or computed. With 4000 rows or more, it is computed without a copy of the rows.
 //
-// With more than 200 features the solver uses XᵀX/N of a working set of features. The set grows
-// until the slopes show that all other features stay at zero. If the support is larger than the
-// number of rows, the systems have one unknown for each row. A fit then costs about as much as a
-// few products with X, and holds the columns of the working set in memory.
+// With more than 200 features the solver uses only the rows and columns of XᵀX/N that belong to a
+// working set of features. The set grows until the slopes show that all other features stay at
+// zero. If the support is larger than the number of rows, the linear systems have one unknown for
+// each row. A fit then costs about as much as a few products with X, and holds the columns of the
+// working set in memory.
 //
-// A sparse X is read by its stored entries, always on working sets. Conjugate gradients solve the
-// systems to a residual of 1e-12 in two cases. In the first case, a working set has more than 1,000
-// features. In the second case, it has more than 200 features, and each λ2 is at least 1e-5 of the
-// feature's mean square.
+// Of a sparse X, only the stored entries are read, and fits always use working sets. Conjugate
+// gradients solve the systems to a residual of 1e-12 in two cases. In the first case, a working set
+// has more than 1,000 features. In the second case, it has more than 200 features, and each λ2 is
+// at least 1e-5 of the feature's mean square.
 //
 // A λ2 of at most 1e-11 of a feature's mean square is too small to distinguish two features that
 // are equal up to their sign. Equal features of one group then share one value, as in the limit λ2
@@ -63,14 +64,14 @@ import (
 // grows, a fit is kept as a start for later fits, or the fit searches for equal features.
 type ElasticNet struct {
 	// Groups holds the number of each feature's group, from 0 to G−1. Each group has a pair of
-	// penalties and at least one feature. [PerFeature] makes each feature a group. Dims and Fit
-	// read Groups. Nil: one group of all features.
+	// penalties and at least one feature. [PerFeature] makes each feature a group. Dims and Fit read
+	// Groups. If Groups is nil, all features form one group.
 	Groups []int
 
 	// Generalised lets VJP return a result at weakly active coordinates too, where no derivative
 	// exists. The result uses one element of the generalised (Clarke) Jacobian: the Jacobian of the
-	// problem in which these coordinates stay at zero. False: such a VJP returns a
-	// NotDifferentiableError.
+	// problem in which these coordinates stay at zero. If Generalised is false, VJP returns a
+	// NotDifferentiableError at weakly active coordinates.
 	Generalised bool
 
 	elasticNetFit
@@ -120,7 +121,7 @@ func (e *ElasticNet) Reset() {
 // matches ErrTooLarge.
 //
 // If θ is not unique to working precision, the error matches ErrIllPosed. This can happen only if
-// λ2 is 0 or negligible, and if features of the support, or features about to enter it, are
+// λ2 is 0 or negligible. In addition, some features in the support, or about to enter it, must be
 // linearly dependent without being equal.
 func (e *ElasticNet) Fit(theta, hyper []float64) (err error) {
 	defer learner.End(e, &err)
@@ -169,23 +170,23 @@ func (e *ElasticNet) end(theta []float64, err error) error {
 //
 // If equal features share a value that is not zero, θ has no derivative with respect to X. If
 // Generalised is set, g.X then holds the derivative for changes of X that keep these features
-// equal. The same holds for a feature of zeros without penalties, whose value jumps from 0 when the
-// feature changes.
+// equal. There is also no derivative for a feature that is all zeros and has no penalties, because
+// its value jumps from 0 when the feature changes.
 func (e *ElasticNet) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).adjoint(&e.elasticNetFit, e.Generalised, g, dtheta)
 }
 
 // JVP differentiates the last fit. It sets dtheta to the directional derivative of θ along d. The
-// fields of d are tangents of the inputs (nil: zero). The derivative also exists at weakly active
-// coordinates, but it is not linear in d there. In this case JVP solves the quadratic problem that
-// keeps each weakly active coordinate on its side of the kink.
+// fields of d are tangents of the inputs (a nil field is a zero tangent). The derivative also
+// exists at weakly active coordinates, but it is not linear in d there. In this case JVP solves the
+// quadratic problem that keeps each weakly active coordinate on its side of the kink.
 //
 // If there is no fit, the error is ErrNotFitted. If an entry of d is not finite or dtheta
 // overflows, the error is an ArgError of kind ErrNotFinite. If d lowers λ1_j from 0 at θ_j = 0, it
 // is an ArgError of kind ErrDomain. JVP returns an ArgError of kind ErrIllPosed in the same case as
-// VJP. If d changes X, and equal features share a value or a feature of zeros has no penalties, the
-// error is a NotDifferentiableError.
+// VJP. If d changes X, the error is a NotDifferentiableError in two cases: equal features share a
+// value, or a feature of zeros has no penalties.
 func (e *ElasticNet) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(e, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&e.elasticNetFit, dtheta, d)
@@ -196,8 +197,9 @@ func (e *ElasticNet) Residual() (float64, error) {
 	return learner.Measured(e, &e.state, e.residual)
 }
 
-// Views implements [learn.ViewLearner]. It returns true in two cases: if a fit uses working sets,
-// or if at least 4000 rows, and at least half of all rows, have a weight above 0.
+// Views implements [learn.ViewLearner]. It returns true in two cases. In the first case, a fit uses
+// working sets. In the second case, the number of rows with a weight above 0 is at least 4000, and
+// at least half of the number of all rows.
 func (e *ElasticNet) Views(s learn.Size) bool {
 	return s.Sparse || ways.WorkingSet(s.Rows, s.Features) || ways.ManyRows(s.Rows, s.Counting, s.Features)
 }

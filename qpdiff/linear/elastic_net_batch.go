@@ -49,7 +49,8 @@ func (e *ElasticNet) VJPBatch(w *qpdiff.Workspace, batch []learn.BatchItem) {
 	}
 }
 
-// netEntries is the number of float64s in the part of an ElasticNet that a fit in lanes reads.
+// netEntries is the size, in float64s, of the part of an ElasticNet that is read if nets are fitted
+// in lanes.
 const netEntries = 107
 
 // prefetchNets fetches the nets of the items, without their vectors.
@@ -85,7 +86,7 @@ func (b *elasticNetBatch) use(k int) {
 // elasticNetBatch is the scratch of elastic nets that are solved together. Each net has one lane of
 // the vectors, and its results have the same bits as in a single fit.
 type elasticNetBatch struct {
-	// the nets of the lanes; nil if the net of an item is solved alone
+	// the net of each lane; nil if the net of this lane's item is solved alone
 	nets       [dense.LaneCount]*ElasticNet
 	isFactored [dense.LaneCount]bool        // a and dinv hold the factor of this lane's system
 	fullNets   [dense.LaneCount]*ElasticNet // as nets, with any other net in place of nil
@@ -192,8 +193,8 @@ func (b *elasticNetBatch) search(items []learn.BatchItem) {
 	}
 }
 
-// descend runs coordinate descent for the nets without a warm start. The x of these nets is zero:
-// see reset.
+// descend runs coordinate descent for those nets that have no warm start. The x of these nets is
+// zero: see reset.
 func (b *elasticNetBatch) descend() {
 	const lanes = dense.LaneCount
 	var live [lanes]float64
@@ -338,8 +339,8 @@ func (b *elasticNetBatch) vjp(w *qpdiff.Workspace, items []learn.BatchItem) {
 		}
 		act, hyperAlone := e.qp.act, e.state.HyperAlone(item.Grad, item.DTheta)
 		all := len(act) == e.n
-		// If all coordinates are active, an entry of DTheta that is not finite makes the sums below not
-		// finite, and the sums are checked.
+		// If all coordinates are active, DTheta need not be checked here: an entry that is not finite
+		// enters the sums below, which are checked.
 		if !hyperAlone || !all && !dense.AllFinite(item.DTheta) {
 			if err := e.state.CheckAdjoint(item.Grad, item.DTheta); err != nil {
 				item.Err = learner.Named(e, err)

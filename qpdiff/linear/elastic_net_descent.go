@@ -16,16 +16,16 @@ const (
 	sparseSettled = 1e-6
 	// dualPoints bounds the number of proximal points, and dualSteps bounds the number of Newton steps
 	// for each point. Few proximal points suffice, because exact steps on the active set can continue
-	// from any of them. A point that needs all dualSteps steps has a support far from the solution's,
-	// and the next call of dualNewton begins anew. For columns of integers a point takes several dozen
-	// steps, so dualSteps is far higher.
+	// from any of them. If a point needs all dualSteps steps, its support is far from the support of
+	// the solution, and the next call of dualNewton begins anew. For columns of integers a point takes
+	// several dozen steps, so dualSteps is far higher.
 	dualPoints = 10
 	dualSteps  = 300
 	// The steps for a proximal point end when the residual of the equation is at most dualTol times
 	// the size of v. This tolerance is coarse, because only the support of the solution is used.
 	dualTol = 1e-6
-	// A warm start with more than dualPerRow active coordinates for each row begins with
-	// dualNewton.
+	// If the number of active coordinates is more than dualPerRow times the number of rows, a warm
+	// start begins with dualNewton.
 	dualPerRow = 8
 	// A step of length 1 must lower φ by at least dualDescent times the descent that the slope
 	// predicts. At any other length, the slope of φ must be at most dualFlat times the slope at the
@@ -114,11 +114,11 @@ func (q *piecewiseQP) descendSparse() {
 //	v = C·θ(v),  θ_j(v) = soft(u_j) / (r_j + p_j),  u_j = c_j − inv·C_jᵀv + p_j·x_j
 //
 // The support of θ(v) becomes the active set. The function soft shrinks u_j by the strength of the
-// kink of coordinate j; grad holds u. If r_j is small, p_j is the weight of a proximal term about
-// x. In this case dualNewton replaces x by θ(v) and solves the equation again, until the signs of x
-// stay the same. The solution v is the minimiser of φ(v) = inv·‖v‖²/2 + Σ soft(u_j)²/(2(r_j +
-// p_j)). (Li, Sun and Toh 2018, "A highly efficient semismooth Newton augmented Lagrangian method
-// for solving lasso problems".)
+// kink of coordinate j; grad holds u. The solution v is the minimiser of φ(v) = inv·‖v‖²/2 + Σ
+// soft(u_j)²/(2(r_j + p_j)). If r_j is small, p_j is the weight of a proximal term about x, and
+// otherwise 0. If any p_j is not 0, dualNewton replaces x by θ(v) and solves the equation again,
+// until the signs of x stay the same. (Li, Sun and Toh 2018, "A highly efficient semismooth Newton
+// augmented Lagrangian method for solving lasso problems".)
 func (q *piecewiseQP) dualNewton() {
 	rows := q.rows
 	q.dual, q.gradChange = dense.Grow(q.dual, 2*rows), dense.Grow(q.gradChange, q.n)

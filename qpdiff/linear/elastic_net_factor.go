@@ -71,9 +71,9 @@ func (q *piecewiseQP) factorColumns(w int) (dependent int, solved bool) {
 	return s, false
 }
 
-// solveSparse solves the active system by conjugate gradients, and returns len(act). It writes the
-// solution to z, and an estimate of the system's condition to bound. If the solver fails,
-// solveSparse returns the coordinate with the largest residual instead.
+// solveSparse solves the active system by conjugate gradients, and returns len(act). It stores the
+// solution in z, and an estimate of the system's condition number in conditionBound. If the solver
+// fails, solveSparse returns the coordinate with the largest residual instead.
 func (q *piecewiseQP) solveSparse() int {
 	s, m := len(q.act), &q.system
 	m.Columns, m.Inv = q.sparse, q.inv
@@ -99,8 +99,8 @@ func (q *piecewiseQP) isRegular() (worst int, ok bool) {
 	s := len(q.act)
 	b, x, part := q.crossAt[:s], q.d[:s], 0.0
 	for i, j := range q.act {
-		// The multiples of the golden ratio modulo 1 give a right-hand side that is orthogonal to no
-		// direction of the data.
+		// With the multiples of the golden ratio modulo 1, the right-hand side has a component along
+		// every direction of the data.
 		_, part = math.Modf(part + math.Phi)
 		b[i] = (part - .5) * math.Sqrt(q.diag[j]+q.r[j])
 	}
@@ -109,7 +109,8 @@ func (q *piecewiseQP) isRegular() (worst int, ok bool) {
 	return worst, residual <= sparse.ProbeTol && !dense.Unsolvable(q.conditionBound)
 }
 
-// factorRegular is factor for a system that must have one solution for every right-hand side.
+// factorRegular does the work of the function factor for a system that must have exactly one
+// solution for every right-hand side.
 func (q *piecewiseQP) factorRegular() int {
 	k := q.factor()
 	if q.iterative {
@@ -172,26 +173,26 @@ func (q *piecewiseQP) condBound(inverse float64) float64 {
 // and dinv.
 func (q *piecewiseQP) factorIsInLanes() bool { return atomic.LoadUint32(&q.inLanes) != 0 }
 
-// setInLanes sets q.inLanes if its value changes, which is rare. It compares first, because a store
-// costs much more than a load.
+// setInLanes sets q.inLanes if its value changes, which is rare. It reads the old value first,
+// because a store costs much more than a load.
 func (q *piecewiseQP) setInLanes(elsewhere uint32) {
 	if atomic.LoadUint32(&q.inLanes) != elsewhere {
 		atomic.StoreUint32(&q.inLanes, elsewhere)
 	}
 }
 
-// owning is locked while the method own computes a factor. This seldom happens, so all problems
+// ownFactorLock is held while ownFactor computes a factor. This seldom happens, so all problems
 // share one lock.
-var owning sync.Mutex
+var ownFactorLock sync.Mutex
 
-// own computes the factor of the active system in a and dinv, if the factor is only in q.lanes.
-// Concurrent derivatives may call own.
-func (q *piecewiseQP) own() {
+// ownFactor stores the factor of the active system in the fields a and dinv, if the factor is only
+// in q.lanes. Concurrent derivatives may call ownFactor.
+func (q *piecewiseQP) ownFactor() {
 	if !q.factorIsInLanes() {
 		return
 	}
-	owning.Lock()
-	defer owning.Unlock()
+	ownFactorLock.Lock()
+	defer ownFactorLock.Unlock()
 	if s := len(q.act); q.factorIsInLanes() {
 		q.gather(dense.LDLStride(s))
 		dense.LDLFactor(q.a, q.dinv, s, dense.LDLStride(s), q.pivotTol())
@@ -210,8 +211,8 @@ func (q *piecewiseQP) room() int {
 	return q.n
 }
 
-// cond estimates the condition of the active system. As in [dense.LDLCond], √s replaces the largest
-// eigenvalue, unless conjugate gradients solved the system.
+// cond estimates the condition number of the active system. If conjugate gradients solved the
+// system, the estimate is conditionBound. Otherwise it is an estimate as of [dense.LDLCond].
 func (q *piecewiseQP) cond() float64 {
 	s := len(q.act)
 	if q.iterative {
@@ -220,12 +221,12 @@ func (q *piecewiseQP) cond() float64 {
 	if q.rowFactor {
 		return q.conditionBound / math.Sqrt(float64(s))
 	}
-	q.own()
+	q.ownFactor()
 	return dense.LDLCond(q.a, q.dinv, s, dense.LDLStride(s), q.d, q.crossAt)
 }
 
-// pivotTol bounds the rounding error of a pivot. In a problem with columns the bound does not
-// depend on the inactive features of the working set.
+// pivotTol bounds the rounding error of a pivot. If the problem is stored as columns, the bound
+// does not depend on the inactive features of the working set.
 func (q *piecewiseQP) pivotTol() float64 {
 	terms := float64(q.n)
 	if q.byColumns() {
@@ -260,7 +261,7 @@ func (q *piecewiseQP) solveActive(w, v []float64) []float64 {
 	case q.iterative:
 		q.solveActiveSparse(w)
 	default:
-		q.own()
+		q.ownFactor()
 		dense.LDLForward(q.a, q.dinv, s, dense.LDLStride(s), w)
 		dense.LDLBack(q.a, q.dinv, s, dense.LDLStride(s), w)
 	}
@@ -275,7 +276,7 @@ func (q *piecewiseQP) quadraticForm(d []float64) float64 {
 		if q.lanes != nil && q.factorIsInLanes() {
 			return dense.LDLLanesForm(q.lanes.a, q.lanes.dinv, q.lanes.size, q.lane, d)
 		}
-		q.own()
+		q.ownFactor()
 		return dense.LDLForm(q.a, q.dinv, s, dense.LDLStride(s), d)
 	}
 	q.fit = dense.Grow(q.fit, q.rows)

@@ -19,7 +19,7 @@ type elasticNetFit struct {
 	openBelow          float64     // at a larger λ2 no feature is open
 	penalisedQuadratic             // its G is XᵀX/N, and its rmsY is ‖y‖/√N
 	xty                []float64   // Xᵀy/N, the c of penalisedQuadratic
-	// number of rows of the columns: of all rows of X, or of the rows with a weight above 0
+	// the length of a column: the number of rows of X, or the number of its rows with a weight above 0
 	rows            int
 	row             []float64 // work of seenEntries
 	counts          []float64 // the weight of each row; nil if all weights are 1
@@ -32,8 +32,9 @@ type elasticNetFit struct {
 	sparse          sparse.Columns
 	classes         *equal.Columns // the classes of equal features; valid once classesKnown is true
 	classesKnown    bool
-	equalStorage    equal.Columns // storage of equal
-	// if equal is not nil: the solution, in which each of several equal features has its value
+	equalStorage    equal.Columns // storage of equalFeatures
+	// if equalFeatures is not nil: the solution with one entry for each feature, also for features
+	// that are equal
 	fullTheta []float64
 }
 
@@ -76,9 +77,9 @@ func (e *elasticNetFit) shape(d learn.Data) {
 	e.reset()
 }
 
-// allocate allocates the Gram matrix of n features and the vectors of a fit next to each other,
-// because the fits of thousands of splits are too large for the caches. The vectors that every fit
-// reads come first; hotVectors is their number.
+// allocate allocates the Gram matrix of n features and the vectors of a fit as one block of memory.
+// The fits of thousands of splits do not stay in the caches, and one block is fetched faster. The
+// first hotVectors vectors are those that every fit reads.
 func (e *elasticNetFit) allocate(n int) {
 	q := &e.qp
 	vectors := [...]*[]float64{&e.xty, &q.diag, &q.x, &q.sgn, &q.z, &e.l1, &e.l2, &e.root, &q.grad, &q.dinv, &q.d, &q.crossAt}
@@ -164,7 +165,8 @@ func (e *elasticNetFit) theta() []float64 {
 	return e.solution()
 }
 
-// solution returns the solution in which one feature stands for each class of equal features.
+// solution returns the solution in which each class of equal features is represented by one
+// feature.
 func (e *elasticNetFit) solution() []float64 {
 	if e.workSet != nil {
 		return e.workSet.theta

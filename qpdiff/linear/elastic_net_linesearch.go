@@ -118,8 +118,8 @@ func (q *piecewiseQP) moveAlongDependency(k int) (moved, ok bool) {
 	for i, t := range v {
 		downSlope += q.linearSlope(i) * t
 	}
-	// If the objective is constant along v, downSlope is only a rounding error. Then either
-	// direction is allowed: if one has no kink, x moves in the other.
+	// If the objective is constant along v, downSlope is only a rounding error, and x may move in
+	// either direction. Therefore, if there is no kink along v, the opposite direction is tried.
 	if downSlope < 0 {
 		floats.Scale(-1, v)
 	}
@@ -160,9 +160,8 @@ func (q *piecewiseQP) dependency(k int) (v []float64, ok bool) {
 		v[k] = 1
 		return v, true
 	}
-	// v is the part of the right-hand side outside the range of H, in variables that give H a unit
-	// diagonal: the right-hand side minus its projection. It is not 0, because the system has no
-	// solution.
+	// In variables in which H has a unit diagonal, v is the right-hand side minus its projection on
+	// the range of H. It is not 0, because the system has no solution.
 	v = q.d[:s]
 	image := q.crossAt[:s]
 	for i, j := range q.act {

@@ -23,8 +23,8 @@ const (
 	admitTol = 32 * dense.Eps
 	// The rounding error of a pivot is pivotRounding·eps for each feature.
 	pivotRounding = 8
-	// If the inverse determinant of a system with a unit diagonal is at most looseInverse, the
-	// bound that condBound computes without λ2 is useful.
+	// condBound computes a bound without λ2. This bound is useful if the inverse determinant of the
+	// system, scaled to a unit diagonal, is at most looseInverse.
 	looseInverse = 1e6
 )
 
@@ -63,7 +63,7 @@ type piecewiseQP struct {
 	lanes     *laneFactors // during a fit, those that hold the factor
 	lane      int          // there
 	stopper   *stop.Stop
-	features  []int // ascending: of each coordinate, the entry of θ; nil: the same
+	features  []int // ascending: of each coordinate, the entry of θ; nil if they are the same
 	columnQuadratic
 	a, dinv    []float64 // factor of the active system, its right-hand side as last column: see ownPoint
 	d, crossAt []float64 // work
@@ -158,12 +158,13 @@ func (q *piecewiseQP) activate() {
 }
 
 // isActivated reports whether a call of activate would leave the active set as it is. This holds if
-// x comes from a solve or a reset, and no coordinate is free of a kink.
+// x comes from a solve or a reset, and no coordinate is without a kink.
 func (q *piecewiseQP) isActivated() bool { return !q.hasFree && (q.isWarm || len(q.act) == 0) }
 
 // columnQuadratic holds the columns of C, which represent the matrix G = inv·CᵀC of a piecewiseQP.
 type columnQuadratic struct {
-	// for each feature its column, or nil if it was not gathered; coordinate j is features[j]
+	// columns[i] is the column of feature i, or nil if it was not gathered; coordinate j belongs to
+	// feature features[j]
 	columns [][]float64
 	sparse  *sparse.Columns // they take the place of columns
 	rows    int
@@ -245,15 +246,14 @@ func (q *piecewiseQP) dot(j int, v []float64, rowSum float64) float64 {
 	return floats.Dot(q.column(j), v)
 }
 
-// combine sets the vector fit to the sum of the listed columns of C, each multiplied by its entry
-// of x.
-func (q *piecewiseQP) combine(fit, x []float64, at []int) {
+// combine sets dst to the sum of the listed columns of C, each multiplied by its entry of x.
+func (q *piecewiseQP) combine(dst, x []float64, at []int) {
 	if q.sparse != nil {
-		q.sparse.Combine(fit, x, at, q.features)
+		q.sparse.Combine(dst, x, at, q.features)
 		return
 	}
-	clear(fit)
-	sum := dense.Sum{Dst: fit}
+	clear(dst)
+	sum := dense.Sum{Dst: dst}
 	for i, j := range at {
 		sum.Add(x[i], q.column(j))
 	}

@@ -47,8 +47,8 @@ func systemEntries(features float64) float64 { return 3 * features * (features +
 
 // limitSupport sets q.maxSupport, the size of the largest support, to the smaller of two sizes. The
 // first is distinct(q.rows). The second is the largest number of features whose systems fit into
-// the remaining memory. This memory is the MaxBytes of the data minus the entries that are already
-// heldEntries.
+// the remaining memory. This memory is maxBytes minus the memory of the heldEntries entries that
+// are already allocated.
 func (q *piecewiseQP) limitSupport(heldEntries float64, maxBytes int64) {
 	q.heldEntries, q.maxBytes = heldEntries, maxBytes
 	room := max(0, learner.Room(maxBytes)-heldEntries)
@@ -68,8 +68,8 @@ func (q *piecewiseQP) errCrowded() error {
 	return learner.TooLarge(learner.Entries(q.heldEntries+systemEntries(float64(s))), q.maxBytes, learn.Size{Rows: q.rows, Features: s})
 }
 
-// kernelEntries returns the number of entries of the field kernel. A set with no more features than
-// rows needs no kernel, so the result is then 0.
+// kernelEntries returns the number of entries of the field kernel. If features ≤ rows, no kernel is
+// needed, and the result is 0.
 func kernelEntries(rows, n, features float64) float64 {
 	if features <= rows {
 		return 0
@@ -90,10 +90,9 @@ func (q *piecewiseQP) partRoom() error {
 	return learner.Exceeds(learner.Entries(q.heldEntries+systemEntries(float64(len(q.act)))+2*(vectors*n+kernelEntries(float64(q.rows), float64(len(q.columns)), n))), q.maxBytes, learn.Size{Rows: q.rows, Features: q.n})
 }
 
-// isOpen returns a coordinate that certainly depends linearly on others, or −1 if there is none.
-// Such a coordinate certainly exists if more coordinates than rows have neither a kink nor a
-// positive r.
-func (q *piecewiseQP) isOpen() int {
+// If more active coordinates than rows have neither a kink nor a positive r, they are linearly
+// dependent, and dependentCoordinate returns one of them. Otherwise it returns −1.
+func (q *piecewiseQP) dependentCoordinate() int {
 	left := q.rows
 	for i, j := range q.act {
 		if q.sgn[i] != 0 || q.r[j] > 0 {
@@ -192,9 +191,9 @@ func (q *piecewiseQP) penaltyFloor() float64 {
 
 // setProximalShare sets q.proximalShare, a proximal term divided by the diagonal entry of its
 // coordinate. Strengths of kinks are compared in units in which all coordinates have the same size.
-// Let s be the strength of kinks at which all coordinates would be 0. The share is the greatest
-// strength of a kink divided by s, limited to the interval from ridge.RowsFloor to dualProximal.
-// Kinks stronger than s do not count, because they hold their coordinates at 0.
+// If all kinks had at least the strength s, all coordinates would be 0. Kinks stronger than s do
+// not count, because they hold their coordinates at 0. Let k be the greatest strength of the other
+// kinks. The share is k/s, moved into the interval from ridge.RowsFloor to dualProximal.
 //
 // This choice keeps the number of proximal points low. A proximal point moves a coordinate by the
 // strength of its kink divided by the proximal term. If kinks were weak and proximal terms large,
@@ -235,11 +234,11 @@ func (q *piecewiseQP) factorK(proximal bool) bool {
 }
 
 // solveRows replaces the right-hand side u by the solution of the active system. It uses the factor
-// of the last factorRows. With the right-hand side b, the vector f = K⁻¹·C·(b/r) is C times the
-// solution u = (b − inv·Cᵀf)/r. A correction of f by δ = K⁻¹(C·u − f) changes u by −inv·Cᵀδ/r.
-// Rounding errors of u, which are large for a small r, are part of C·u, and therefore corrected.
-// The other arguments are scratch: rowFit and rowChange have one entry for each row, and columnWork
-// has as many entries as u.
+// that the last call of factorRows computed. With the right-hand side b, the vector f = K⁻¹·C·(b/r)
+// is C times the solution u = (b − inv·Cᵀf)/r. A correction of f by δ = K⁻¹(C·u − f) changes u by
+// −inv·Cᵀδ/r. Rounding errors of u, which are large for a small r, are part of C·u, and therefore
+// corrected. The other arguments are scratch: rowFit and rowChange have one entry for each row, and
+// columnWork has as many entries as u.
 func (q *piecewiseQP) solveRows(u, rowFit, rowChange, columnWork []float64) {
 	rowFit, rowChange, columnWork = rowFit[:q.rows], rowChange[:q.rows], columnWork[:len(u)]
 	for i, j := range q.act {
@@ -266,8 +265,8 @@ func (q *piecewiseQP) solveRows(u, rowFit, rowChange, columnWork []float64) {
 }
 
 // fitError bounds the change of Cx/√N that errors of the right-hand side cause. The error of entry
-// j is at most terms(j). The last factor must be K. Errors t change Cx by C·H⁻¹t =
-// K⁻¹·C·diag(1/r)·t, and the singular values of √inv·K⁻¹·C·diag(1/√r) are at most ½.
+// j is at most terms(j). The most recent factor must be the factor of K. Errors t change Cx by
+// C·H⁻¹t = K⁻¹·C·diag(1/r)·t, and the singular values of √inv·K⁻¹·C·diag(1/√r) are at most ½.
 func (q *piecewiseQP) fitError(terms func(j int) float64) float64 {
 	sum := 0.0
 	for _, j := range q.act {
@@ -277,8 +276,9 @@ func (q *piecewiseQP) fitError(terms func(j int) float64) float64 {
 	return math.Sqrt(sum) / 2
 }
 
-// sideCertain reports whether it is certain on which side of its kink coordinate j is. err is the
-// error of the coordinate's equation, and l1 the strength of the kink.
+// sideCertain reports whether rounding leaves no doubt about the side of the kink on which
+// coordinate j lies. err is the rounding error of the coordinate's equation, and l1 is the strength
+// of the kink.
 func (q *piecewiseQP) sideCertain(j int, active bool, err, l1 float64) bool {
 	if active {
 		return !dense.Negligible(math.Abs(q.x[j])*q.r[j], err, 1)

@@ -8,10 +8,11 @@ import (
 	"cvgm/qpdiff/internal/dense"
 )
 
-// solve moves x to the solution and leaves the factor of its active system in a and dinv. It starts
-// from the active set and x of the last solve. If λ has changed little, one factorisation confirms
-// this set. Otherwise solve alternates sweeps of coordinate descent, which are cheap and change
-// many signs, with exact steps on the active set. At the end it takes only exact steps.
+// solve moves x to the solution, and stores the factor of the active system in the fields a and
+// dinv. It starts from the active set and x of the last solve. If λ has changed little, one
+// factorisation confirms this set. Otherwise solve alternates sweeps of coordinate descent, which
+// are cheap and change many signs, with exact steps on the active set. At the end it takes only
+// exact steps.
 //
 // Each exact step that moves x lowers the objective. A coordinate enters only after x has reached
 // the minimiser on the active set. So x never reaches the minimiser on the same active set twice,
@@ -31,7 +32,7 @@ func (q *piecewiseQP) advance(maxSteps int) (solved bool, err error) {
 // advanceActivated does the work of advance if the active set already belongs to x.
 func (q *piecewiseQP) advanceActivated(most int) (done bool, err error) {
 	if q.byColumns() {
-		if j := q.isOpen(); j >= 0 {
+		if j := q.dependentCoordinate(); j >= 0 {
 			return false, q.errOpen(j)
 		}
 	}
@@ -119,8 +120,8 @@ func (q *piecewiseQP) descendAgain(wrongSides int) {
 	}
 }
 
-// takeEntered takes the first step after the problem on a working set was solved and this set has
-// grown. The solution of the active system is then x, so the step needs no factor. It only admits
+// takeEntered takes the first step on a working set that has grown since its problem was solved.
+// The solution of the active system is x, so the step needs no factor. The step only admits
 // coordinates to the active set. takeEntered reports whether any coordinate entered.
 func (q *piecewiseQP) takeEntered() bool {
 	if !q.hasNewCoordinates {
@@ -146,15 +147,15 @@ func (q *piecewiseQP) countWrongSides() (count int) {
 	return count
 }
 
-// dualFirst reports whether the active set has so many coordinates for each row that some of their
-// signs will certainly change. An exact step on this set would be wasted.
+// dualFirst reports whether the active set is so much larger than the number of rows that some
+// signs of its coordinates will certainly change. An exact step on this set would be wasted.
 func (q *piecewiseQP) dualFirst() bool {
 	return q.sparse == nil && q.g == nil && len(q.act) > dualPerRow*q.rows
 }
 
 // hasUnmoved reports whether some active coordinate is still at its kink, because it entered the
-// active set and has not moved yet. If all coordinates that entered last would leave at once, they
-// entered only because of rounding.
+// active set and has not moved yet. If all coordinates that entered in the last step would leave in
+// the next step, they entered only because of rounding.
 func (q *piecewiseQP) hasUnmoved() bool {
 	for i, j := range q.act {
 		if q.sgn[i] != 0 && q.x[j] == 0 {

@@ -57,7 +57,7 @@ func (e *elasticNetFit) sums(d learn.Data) (root, xty []float64) {
 	return e.root, e.xty
 }
 
-// sumsMany is the branch of sums for many rows. It leaves out the factor 1/N.
+// The function sums calls sumsMany if there are many rows. sumsMany leaves out the factor 1/N.
 func (e *elasticNetFit) sumsMany(d learn.Data) {
 	e.total = 0
 	yy, least := 0.0, math.Inf(1)
@@ -89,8 +89,8 @@ func (e *elasticNetFit) startFit(groups []int, theta, hyper []float64) error {
 	return err
 }
 
-// isOpen reports whether λ2 is too small to determine the value of feature k separately from the
-// features that equal it. A feature of zeros is open if it has no penalties.
+// isOpen reports whether λ2 is too small to determine separate values for feature k and the
+// features that are equal to feature k. A feature of zeros is open if it has no penalties.
 func (e *elasticNetFit) isOpen(k int, l1, l2, root []float64) bool {
 	return l2[k] <= ridgeRounding*root[k]*root[k] && (root[k] > 0 || l1[k] == 0)
 }

@@ -50,8 +50,8 @@ func (e *elasticNetFit) sumsWorking(d learn.Data) (root, xty []float64) {
 	return s.root, s.xty
 }
 
-// seen returns row i of a dense X, centred and scaled as d states. If d neither centres nor scales,
-// the result is a view of X. Otherwise seen writes the result to its first argument.
+// seen returns row i of a dense X, centred and scaled by d.Centre and d.Scale. If d neither centres
+// nor scales, the result is a view of X. Otherwise seen writes the result to its first argument.
 func seen(row []float64, d learn.Data, i int) []float64 {
 	x := d.Dense().RawRowView(i)
 	if d.Centre == nil && d.Scale == nil {
@@ -94,14 +94,13 @@ func (e *elasticNetFit) sumsSparse(d learn.Data) {
 	}
 }
 
-// A working set may turn out to be too small before its problem is solved, and the solution on this
-// set is then not needed. After earlySteps exact steps, the slopes are therefore computed to find
-// out whether the set has to grow.
+// If a working set is too small, the solution on this set is not needed. Therefore the slopes are
+// computed after earlySteps exact steps, to find out whether the set has to grow.
 const earlySteps = 6
 
-// solveWorking solves the problem on working sets. The set grows until the kinks certainly hold all
-// other features at zero. This is certain for a feature if its kink is stronger than its slope by
-// more than the rounding error.
+// solveWorking solves the problem on working sets. The working set grows until the kinks certainly
+// hold all features outside the set at zero. This is certain for a feature if its kink is stronger
+// than its slope by more than the rounding error.
 func (e *elasticNetFit) solveWorking() error {
 	s := e.workSet
 	s.startFromPast(e.rmsY)
@@ -140,7 +139,7 @@ func (e *elasticNetFit) solveWorking() error {
 }
 
 // passVectors passes two vectors to the quadratic problem, v = Cx and u at the point x. It does
-// this only if slopes has computed them at this x.
+// this only if the method slopes has computed v and u at this x.
 func (e *elasticNetFit) passVectors() {
 	s, q := e.workSet, &e.qp
 	if q.dualKnown = s.slopesValid && q.sparse == nil && q.g == nil; !q.dualKnown {
@@ -155,8 +154,8 @@ func (e *elasticNetFit) passVectors() {
 
 // growSet chooses the features that enter the set. If the set has more features than there are
 // rows, all features may enter at once, because the systems then have one unknown for each row. The
-// argument solved is true if the problem on the set is solved. Only then can growSet choose
-// features for which rounding hides the side of the kink; it does so if no other feature enters.
+// argument solved is true if the problem on the set is solved. If solved is true and no other
+// feature enters, growSet also chooses features for which rounding hides the side of the kink.
 func (e *elasticNetFit) growSet(solved bool) {
 	s := e.workSet
 	most := max(firstFeatures, len(s.features))
@@ -168,11 +167,11 @@ func (e *elasticNetFit) growSet(solved bool) {
 	}
 }
 
-// undecidedFeatures returns the features outside the set that may be weakly active, in the storage
-// of its argument. Once these features are in the set, listWeak and retest decide whether they are
-// weakly active. The bound for a slope follows from retest: the error of a slope is at most the
-// size of its terms times 1 + √(s·cond). Here s is the number of features in the support, and cond
-// the condition of the active system.
+// undecidedFeatures returns those features that are not in the working set but may be weakly
+// active. It stores them in the slice enter. Once these features are in the set, listWeak and
+// retest decide whether they are weakly active. The bound for a slope follows from retest: the
+// error of a slope is at most the size of its terms times 1 + √(s·cond). Here s is the number of
+// features in the support, and cond the condition of the active system.
 func (e *elasticNetFit) undecidedFeatures(enter []int) []int {
 	s, q := e.workSet, &e.qp
 	list := func(cond float64) {
@@ -287,7 +286,7 @@ func (e *elasticNetFit) makeRoom() error {
 	return nil
 }
 
-// heldEntries returns the number of entries that the set is about to hold, without its active
+// heldEntries returns the number of entries that the working set will hold, not counting its active
 // systems. It includes the storage kept from a larger set, and a Gram matrix that is no longer
 // used.
 func (e *elasticNetFit) heldEntries() float64 {
@@ -316,7 +315,7 @@ func (e *elasticNetFit) sparseHeld(set float64) float64 {
 	return sparse.Entries(rows, n, float64(e.sparse.Stored())) + setEntries(rows, n, set) + gram + sparse.SolveEntries(rows, set) + float64(len(e.counts))
 }
 
-// gatherSet stores the data of the features in the working set in the quadratic problem.
+// gatherSet copies the data of the working set's features into the quadratic problem.
 func (e *elasticNetFit) gatherSet() {
 	s, q, n, was := e.workSet, &e.qp, len(e.workSet.features), len(e.workSet.oldFeatures)
 	cached := len(q.g) > 0

@@ -16,15 +16,15 @@ const (
 	// at most firstFeatures + spareFeatures·s features, where s is the number of features in the
 	// support of the last fit. Otherwise the fit begins with the support alone.
 	spareFeatures = 2
-	// fetchBlock is the number of columns that fetch copies at a time, row by row. The cache lines
-	// of these columns then stay in the processor's first cache.
+	// fetchBlock is the number of columns that are copied together, row by row. It is so small that
+	// the cache lines of these columns stay in the processor's first cache.
 	fetchBlock = 256
-	// A working set keeps its Gram matrix if it has at most gramPerRow features for each row. A
-	// larger set keeps its columns instead, because products with the columns then cost less.
+	// If a working set has at most gramPerRow times as many features as there are rows, it keeps its
+	// Gram matrix. A larger set keeps its columns, because products with the columns cost less.
 	gramPerRow = 2
-	// If a feature depends linearly on other features, only its λ2 distinguishes it from them. A λ2
-	// of at most ridgeRounding times the feature's diagonal entry is too small for this. The system
-	// of such features counts as singular.
+	// If a feature depends linearly on other features, only its λ2 distinguishes it from them. If λ2
+	// is at most ridgeRounding times the feature's diagonal entry, it does not, and a system with this
+	// feature counts as singular.
 	ridgeRounding = 1e-11
 )
 
@@ -59,8 +59,8 @@ type workingSet struct {
 
 	pastFits  []pastFit
 	oldestFit int // the index of the oldest fit in pastFits
-	// the index in pastFits of the last fit, or of the fit from which theta begins; len(pastFits) or
-	// more: none
+	// the index in pastFits of the last fit, or of the fit from which theta begins; if it is
+	// len(pastFits) or more, there is no such fit
 	startFit int
 
 	gradients bool // conjugate gradients with sparse columns solve the systems of the set
@@ -103,7 +103,7 @@ func workingEntries(rows, n, features, fetched float64) float64 {
 }
 
 // equalVectors is the number of vectors of n entries that an elasticNetFit allocates for equal
-// features: in classes, shared and whole.
+// features.
 const equalVectors = 3 + 3 + 1
 
 // setEntries is workingEntries without the storage of the columns.
@@ -195,9 +195,9 @@ func (s *workingSet) reclaim(q *piecewiseQP) {
 // than this set, startFromPast uses the support in place of the set. If recall prefers the support
 // of an earlier fit, startFromPast uses that support.
 //
-// Some features of the support may have a λ2 that is now too small to distinguish them. If there
-// are more such features than rows, startFromPast forgets the last fit. These features depend on
-// each other and would otherwise leave one by one, with a factorisation each.
+// Features of the support whose λ2 is now too small are open: they may depend on each other. If
+// there are more open features than rows, startFromPast forgets the last fit, because these
+// features would otherwise leave one by one, with a factorisation each.
 func (s *workingSet) startFromPast(rmsY float64) {
 	s.recall()
 	support, open := 0, 0
@@ -270,7 +270,7 @@ func (s *workingSet) violators(enter []int, maxCount int) []int {
 	return kept
 }
 
-// pastFit is the support, the θ on the support, and the loss of an earlier fit.
+// pastFit holds three results of an earlier fit: the support, the θ on the support, and the loss.
 type pastFit struct {
 	features []int
 	theta    []float64
@@ -281,8 +281,9 @@ const (
 	// pastFits is the number of earlier fits that are kept as starts of later fits. An earlier fit
 	// helps a search that moves far away and later returns to hyperparameters near this fit.
 	pastFits = 12
-	// A fit is kept only if its support has at most pastPerRow features for each row, or at most
-	// pastShare times all features. A larger support is found fast from any other start.
+	// A fit is kept only if the size of its support is at most pastPerRow times the number of rows, or
+	// at most pastShare times the number of features. The search for a larger support is fast from any
+	// start.
 	pastPerRow, pastShare = 4, .25
 )
 

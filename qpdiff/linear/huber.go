@@ -38,8 +38,8 @@ import (
 // The first system costs N·n² multiplications. Each later system costs n² for every row that
 // entered or left Q, n³ for its factor, and a small multiple of N·n. If there are more than 30
 // features, and more features than rows, the systems have one unknown for each row. A Load then
-// costs N²·n multiplications, and a system N³. The exception is a λ2 below 1e-9 of the mean square
-// of a feature: then the systems have one unknown for each parameter.
+// costs N²·n multiplications, and each system costs N³. However, if λ2 is below 1e-9 of the mean
+// square of a feature, the systems have one unknown for each parameter.
 //
 // # Derivatives
 //
@@ -56,7 +56,7 @@ type Huber struct {
 	// true, they return a result in which such rows are treated as rows of Q. If it is false, they
 	// return a NotDifferentiableError.
 	Generalised bool
-	// MaxIter bounds the Newton steps of one fit. Zero: 500.
+	// MaxIter bounds the Newton steps of one fit. If MaxIter is zero, the limit is 500.
 	MaxIter int
 
 	huberFit
@@ -166,8 +166,8 @@ func (l *Huber) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err e
 }
 
 // JVP differentiates the last fit. It sets dtheta to the derivative of θ along d. The fields of d
-// are tangents of the inputs (nil: zero). The errors are the same as for VJP, with d in place of
-// dtheta.
+// are tangents of the inputs (a nil field is a zero tangent). The errors are the same as for VJP,
+// with d in place of dtheta.
 func (l *Huber) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[huberDerivative](w).forward(&l.huberFit, l.Generalised, dtheta, d)

@@ -13,7 +13,8 @@ import (
 
 // huberDerivative is the scratch of a Huber regression's derivatives.
 type huberDerivative struct {
-	// The scratch belongs to the fit fitID. Weakly active rows count as rows in the quadratic zone.
+	// The scratch belongs to the fit with the number fitID. Weakly active rows are treated as if they
+	// were in the quadratic zone.
 	fitID   uint64
 	zone    []int8
 	h, dinv []float64
@@ -25,8 +26,8 @@ type huberDerivative struct {
 	b  []float64 // work of solve
 }
 
-// begin prepares d for the fit. If g has a field for an input without a derivative, begin returns
-// an error.
+// begin prepares d for the fit. If g asks for a derivative that does not exist, begin returns an
+// error.
 func (d *huberDerivative) begin(l *huberFit, generalised bool, g *learn.Grad) error {
 	d.u, d.zu = dense.Grow(d.u, l.k), dense.Grow(d.zu, l.m)
 	if len(l.weak) > 0 && learner.Wants(g) {

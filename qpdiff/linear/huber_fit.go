@@ -101,10 +101,10 @@ func (l *huberNewton) setZone() {
 
 // majorisingStep computes a quadratic function that touches the objective at θ and is nowhere below
 // the objective. It sets step to the difference of the function's minimiser and θ. This step
-// replaces the Newton step in two cases. In the first case, the piece at θ does not determine the
-// parameter with the index param. In the second case, param is k, and rounding hides which piece
-// contains the minimiser. If θ is already stationary up to rounding, majorisingStep sets no step.
-// It then returns an error in the first case, and true in the second case.
+// replaces the Newton step in two cases. If param < k, the piece at θ does not determine the
+// parameter with the index param. If param = k, rounding hides which piece contains the minimiser.
+// If θ is already stationary up to rounding, majorisingStep does not set step. In that event it
+// returns an error for param < k, and true for param = k.
 func (l *huberNewton) majorisingStep(param int) (stationary bool, err error) {
 	if l.gradientTerms(); l.isStationary() {
 		if param < l.k {
@@ -122,8 +122,8 @@ func (l *huberNewton) majorisingStep(param int) (stationary bool, err error) {
 	return false, nil
 }
 
-// start sets θ to the minimiser of the piece that zone describes, and reports whether this θ
-// minimises the objective too. The result dep has the same meaning as for factorise.
+// start sets θ to the minimiser of the piece described by the field zone, and reports whether this
+// θ also minimises the objective. The result dep has the same meaning as for factorise.
 func (l *huberNewton) start() (done bool, dep int) {
 	clear(l.theta)
 	l.residuals()
@@ -141,11 +141,11 @@ func errHuberOpen(j int) error {
 		"leaves the solution open: the rows with a residual up to δ do not determine parameter %d", j)
 }
 
-// tryPiece moves θ to the minimiser of the piece that zone describes, and reports whether this
-// minimiser lies in the piece. If it does, it also minimises the objective. If it does not,
-// tryPiece leaves θ and r unchanged, and sets step to the minimiser minus θ. If rounding hides how
-// a residual compares with delta, tryPiece sets zoneHidden. On entry h is the factor of the piece's
-// Hessian.
+// tryPiece moves θ to the minimiser of the piece described by the field zone, and reports whether
+// this minimiser lies in the piece. A minimiser in its piece also minimises the objective. If the
+// minimiser lies outside, tryPiece leaves θ and r unchanged, and sets step to the minimiser minus
+// θ. If rounding hides how a residual compares with delta, tryPiece sets zoneHidden. On entry h is
+// the factor of the piece's Hessian.
 func (l *huberNewton) tryPiece() bool {
 	l.zoneHidden = false
 	copy(l.oldTheta, l.theta)
@@ -283,7 +283,7 @@ type huberFit struct {
 	counts []float64
 	// rows whose residual is ±delta to working precision, as indices of the slice rows
 	weak []int
-	// the most that rounding may have moved the residuals of these rows, in units of delta
+	// bounds the rounding error of the residuals of the rows in weak, in units of delta
 	blur float64
 
 	withoutRow, pivots []float64 // work of findWeak

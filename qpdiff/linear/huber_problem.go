@@ -75,7 +75,7 @@ func (l *huberProblem) factorise(h, dinv []float64) (cond float64, dep int) {
 	return cond, k
 }
 
-// quadratic returns the weight of row i in the Hessian for the zones in l.zone.
+// quadratic returns the weight of the term of row i in the Hessian. The zones are l.zone.
 func (l *huberProblem) quadratic(i int) float64 {
 	if l.zone[i] == 0 {
 		return 1
@@ -108,7 +108,8 @@ func (l *huberProblem) rowSize(i int) float64 {
 	return size
 }
 
-// gradientTerms sets grad to the gradient at θ, and terms to the size of the gradient's terms.
+// gradientTerms sets grad to the gradient at θ, and l.terms to the sizes of the summands of the
+// gradient.
 func (l *huberProblem) gradientTerms() {
 	for j, t := range l.theta {
 		l.grad[j] = l.l2 * l.pen[j] * t

@@ -34,8 +34,8 @@ type huberSums struct {
 	root      []float64 // of each parameter: √Σ share·z²
 	zmax      []float64 // of each parameter: its largest |z|
 	rowWork   []float64 // work of solveRows
-	// used if byRows is true: eqError times rowMove[i] bounds the change of residual i that errors
-	// of the equations cause
+	// If byRows is true, eqError·rowMove[i] bounds the effect of errors of the equations on residual
+	// i.
 	rowMove []float64
 
 	quad        []float64 // k×k lower triangle: Σ share·z·zᵀ over the rows of inQuad
@@ -47,14 +47,14 @@ type huberSums struct {
 	block       []float64
 
 	terms float64 // bounds the terms of a residual without its label
-	// bounds the change of any residual that errors of the equations cause; if byRows is true, the
-	// bound of residual i is eqError times rowMove[i]
+	// If byRows is false, eqError bounds the effect of errors of the equations on any residual.
 	eqError     float64
 	boundsExact bool // terms, size and root are exact
 }
 
-// huberSystem is a Huber regression at one θ. It solves the systems of the Hessian in one of two
-// ways: with one unknown for each row, or with the entries of the Hessian.
+// huberSystem is a Huber regression at one θ. It solves linear systems of the Hessian in one of two
+// ways: it computes the entries of the Hessian, or it solves an equivalent system with one unknown
+// for each row.
 type huberSystem struct {
 	huberProblem
 	sums  huberSums
@@ -82,9 +82,9 @@ func huberEntries(m, k float64, byRows bool) float64 {
 	return entries + kept*k*k + huberBlock + float64(dense.GramWork(int(k))) + huberStride*k
 }
 
-// chooseWay selects the way in which a fit solves its systems. It selects one unknown for each row
-// if there are fewer rows than parameters and the penalty is not too small. Otherwise it selects
-// the Hessian's entries.
+// chooseWay selects the way in which a fit solves its systems. If there are fewer rows than
+// parameters and the penalty is not too small, the systems have one unknown for each row. Otherwise
+// the entries of the Hessian are computed.
 func (l *huberSystem) chooseWay() error {
 	g, m, k := &l.sums, l.m, l.k
 	if g.byRows = g.moreParams && g.sys.Penalises(l.l2, dense.Largest(l.share)); g.byRows {
@@ -262,7 +262,8 @@ func (l *huberSystem) solveRows(x []float64) {
 const huberBlock, huberStride = 256, 264
 
 // newtonEntries does the work of newton with the Hessian's entries. It updates the Hessian of the
-// last zones: it adds and removes the terms of the rows that changed zones.
+// previous zones: it adds the terms of rows that entered the quadratic zone, and removes the terms
+// of rows that left it.
 func (l *huberSystem) newtonEntries() (at int) {
 	g, k := &l.sums, l.k
 	count := l.listChanged()
@@ -373,8 +374,8 @@ func (l *huberSystem) hidesZone(i int, diff float64) bool {
 	}
 	l.sums.solver.End.Look()
 	l.exactTerms()
-	// errorBound uses the condition of the whole system. rowError computes the error of this row
-	// alone, which is smaller, but it costs a solve.
+	// errorBound uses the condition number of the whole system. The bound of rowError is smaller,
+	// because it concerns only row i, but it costs a solve.
 	terms := l.rowSize(i) + l.delta
 	reach := 0.0
 	for j, v := range l.row(i) {

@@ -18,10 +18,10 @@ import (
 //
 //	minimise L(θ) = ½ θᵀRθ + C Σᵢ log(1 + exp(−yᵢ θᵀxᵢ)),
 //
-// Each row is weighted as [learn.Data] states. With an intercept, xᵢ is (xᵢ, 1) and R depends on
-// the penalty; see [Intercept]. The only hyperparameter is C > 0. The formulas hold for any real
-// labels, so the solution is differentiable in y, too. The label 0 is refused, because its loss is
-// log 2 for any θ.
+// Each row is weighted as [learn.Data] states. With an intercept, (xᵢ, 1) takes the place of xᵢ,
+// and R depends on the penalty; see [Intercept]. The only hyperparameter is C > 0. The formulas
+// hold for any real labels, so the solution is differentiable in y, too. The label 0 is refused,
+// because its loss is log 2 for any θ.
 //
 // # Derivatives
 //
@@ -32,11 +32,11 @@ import (
 //	∂∇_θ L/∂yᵢ  = C(πᵢ−1) xᵢ   + C πᵢ(1−πᵢ) yᵢ (θᵀxᵢ) xᵢ
 //	∂∇_θ L/∂C   = −Σᵢ (1−πᵢ) yᵢ xᵢ = −Rθ/C,
 //
-// Each matrix has one row for each entry of θ. In the row of the intercept, the first line has only
-// its second term, and the intercept's entry of xᵢ in that term is 1. In the Example of Barratt and
-// Sharma, the printed formula for ∇_{xᵢ}∇_θ L has only the first term C(πᵢ−1)yᵢI. The printed
-// formula omits that πᵢ depends on xᵢ, so it is not a derivative. All these derivatives exist
-// everywhere, because L is smooth and strictly convex.
+// Each matrix has one row for each entry of θ. With an intercept, xᵢ is (xᵢ, 1) on the right-hand
+// sides, and ∇_{xᵢ}∇_θ L has no column for the constant 1. In the Example of Barratt and Sharma,
+// the printed formula for ∇_{xᵢ}∇_θ L has only the first term C(πᵢ−1)yᵢI. It omits that πᵢ depends
+// on xᵢ, so it is not a derivative. All these derivatives exist everywhere, because L is smooth and
+// strictly convex.
 //
 // # Method
 //
@@ -60,24 +60,25 @@ import (
 //
 // The preconditioner is a factor of the Hessian at an earlier point. If C changes, the terms of the
 // rows in this factor are scaled. The factor is replaced when the products have cost as much as a
-// factorisation. It is computed from float32 numbers unless the penalty is below 1e-5 of an entry
-// of the Hessian's diagonal. Products always use float64 numbers, so the accuracy of the solution
-// does not depend on the factor.
+// factorisation. It is computed from float32 numbers unless the penalty is below 1e-5 times some
+// entry of the Hessian's diagonal. Products always use float64 numbers, so the accuracy of the
+// solution does not depend on the factor.
 //
-// With more parameters than rows, the system of the factor has one unknown for each row. The
-// exception is a C so large that the penalty is below 1e-9 of an entry of the Hessian's diagonal.
+// With more parameters than rows, the system of the factor has one unknown for each row. However,
+// if C is so large that the penalty is below 1e-9 times some entry of the Hessian's diagonal, each
+// step of a fit factorises the Hessian instead.
 //
 // If X is sparse, the cost of a product is proportional to the number of stored entries. With more
-// than 1000 parameters the Hessian is never factorised. If the residual of a solve then exceeds
-// 1e-12 of the size of its terms, the error matches ErrIllPosed. With 201 to 1000 parameters the
-// Hessian is factorised only if the penalty is below 1e-5 of a diagonal entry of the Hessian at θ =
-// 0. (At other θ the diagonal is not larger.)
+// than 1000 parameters the Hessian is never factorised, and if the residual of a solve exceeds
+// 1e-12 times the size of the residual's terms, the error matches ErrIllPosed. With 201 to 1000
+// parameters the Hessian is factorised only if the penalty is below 1e-5 times some diagonal entry
+// of the Hessian at θ = 0. (At other θ the diagonal is not larger.)
 //
 // The zero value is ready for Load and has no intercept.
 type Logistic struct {
 	// Intercept is read by Dims, Load and LoadSubset.
 	Intercept Intercept
-	// MaxIter limits the Newton steps of one fit. At or below 0: 200.
+	// MaxIter limits the Newton steps of one fit. If MaxIter is at most 0, the limit is 200.
 	MaxIter int
 
 	logisticFit
@@ -89,10 +90,10 @@ func (l *Logistic) Dims(n int) (theta, hyper int) { return l.Intercept.params(n)
 // Load makes d the data of the following fits. It keeps a reference to d, and must be called again
 // after an entry of d changed.
 //
-// Load returns the errors of [learn.Data.Check]. A label 0, as in data with the classes 0 and 1, is
-// an error that matches ErrDomain. The problem has no solution if the intercept is unpenalised and
-// all rows with a weight above 0 have labels of the same sign; this error matches ErrIllPosed. All
-// these errors are ArgErrors. After an error the learner has no data.
+// Load returns the errors of [learn.Data.Check]. If a label is 0, as in data with the classes 0 and
+// 1, the error matches ErrDomain. If the intercept is unpenalised and all rows with a weight above
+// 0 have labels of the same sign, the problem has no solution, and the error matches ErrIllPosed.
+// All these errors are ArgErrors. After an error the learner has no data.
 func (l *Logistic) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -116,20 +117,19 @@ func (l *Logistic) Load(d learn.Data) (err error) {
 	return l.endLoad(d, l.entries(d.Size()))
 }
 
-// LoadSubset loads the data of another learner, the argument full, without some of its rows, for
-// cross-validation. The argument out lists these rows. If the next Fit has the C of the other
-// learner's last fit, it begins at that learner's solution. For a dense X and at most 30
-// parameters, it adds a Newton step that accounts for the omitted rows, which costs very little. l
-// keeps no warm start from its earlier fits, so the result of this Fit depends on the other learner
-// alone.
+// LoadSubset loads the data of another learner, full, except for the rows listed in out.
+// Cross-validation uses it. If the next Fit has the C of the other learner's last fit, it begins at
+// that learner's solution. For a dense X and at most 30 parameters, it adds a Newton step that
+// accounts for the omitted rows, at very little cost. l keeps no warm start from its earlier fits,
+// so the result of this Fit depends only on the other learner.
 //
-// The fields of the Grad in VJP and JVP have the shape of the other learner's data. An omitted row
-// has the derivative zero, and probability 1 in Probabilities.
+// The fields of the Grad in VJP and JVP have the shape of the other learner's data. For a row that
+// the subset omits, the derivative is zero, and Probabilities returns 1.
 //
 // The other learner must be a *Logistic with the same Intercept, and loaded by Load; otherwise the
 // error matches ErrDomain. LoadSubset only reads it, so many learners can load subsets of it at
 // once. LoadSubset must be called again after each Load or Fit of the other learner. LoadSubset
-// keeps a reference to the slice out.
+// keeps a reference to its argument out.
 func (l *Logistic) LoadSubset(full learn.Learner, out []int) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -288,7 +288,7 @@ func (l *Logistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (er
 
 // JVP sets dtheta to the directional derivative of θ at the last successful Fit, along d. A nil
 // field of d is a zero tangent. The errors are the same as for VJP. If d is not finite, the error
-// matches ErrNotFinite. After an error dtheta is unchanged.
+// matches ErrNotFinite. After an error, dtheta is unchanged.
 func (l *Logistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[logisticDerivative](w).forward(&l.logisticFit, dtheta, d)

@@ -32,8 +32,8 @@ type logisticDerivative struct {
 	countedS, countedW []float64 // work of rows
 }
 
-// weights returns a point with s and w at θ. The factor of this point may not be computed yet. The
-// caller must not write to the point.
+// weights returns a point that holds s and w, computed at θ. The factor of this point may not be
+// computed yet. The caller must not write to the point.
 func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	d.u, d.dz, d.dm = dense.Grow(d.u, l.k), dense.Grow(d.dz, l.k), dense.Grow(d.dm, l.m)
 	if !l.pointStale {
@@ -48,7 +48,7 @@ func (d *logisticDerivative) weights(l *logisticFit) *logisticPoint {
 	return &d.ownPoint
 }
 
-// rows returns s and w of the given point, each multiplied by the row's weight.
+// rows returns s and w of the given point. Each entry is multiplied by the weight of its row.
 func (d *logisticDerivative) rows(l *logisticFit, at *logisticPoint) (s, w []float64) {
 	return l.timesCounts(&d.countedS, at.s), l.timesCounts(&d.countedW, at.w)
 }
@@ -238,8 +238,8 @@ func (p *logisticProblem) addX(gx blas64.General, y, theta, u, s, w, dm []float6
 	}
 }
 
-// addBoth adds p·u + q·v to the slice row. It is not inlined, because its loop would then have too
-// few registers.
+// addBoth adds p·u + q·v to the slice row. If addBoth were inlined, its loop would have too few
+// registers.
 //
 //go:noinline
 func addBoth(row []float64, p float64, u []float64, q float64, v []float64) {

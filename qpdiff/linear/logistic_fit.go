@@ -12,7 +12,7 @@ import (
 )
 
 // An Intercept selects the constant term of a linear model, which is the last entry of θ. It also
-// selects whether the ridge penalty ½θᵀRθ includes the constant.
+// determines whether the ridge penalty ½θᵀRθ includes the constant.
 type Intercept int
 
 const (
@@ -68,11 +68,11 @@ func (l *logisticFit) endLoad(d learn.Data, heldEntries float64) error {
 	return nil
 }
 
-// startAtFull chooses the start for fitting a part of the rows, if the learner full, which has all
-// rows, was last fitted at the same C. The start is the solution of full. If the learner solves
-// with the Hessian's entries, a Newton step for the set V of omitted rows is added. At the solution
-// of full, the objective without V has the gradient C Σ_V (1−πᵢ) zᵢ. Its Hessian is the Hessian of
-// full minus the terms of V.
+// startAtFull chooses the start for fitting a part of the rows, if the learner with all rows was
+// last fitted at the same C. The start is the full solution, which is the solution of that learner.
+// If fits use the Hessian's entries, a Newton step for the set V of omitted rows is added. At the
+// full solution, the objective without V has the gradient C Σ_V (1−πᵢ) zᵢ. Its Hessian is the
+// Hessian with all rows minus the terms of V.
 func (l *logisticFit) startAtFull() {
 	f := l.fullFit
 	if l.warmStart || f == nil || f.state.Fit == 0 || f.c != l.c {

@@ -39,36 +39,36 @@ const (
 	// The line search accepts a step length t if |slope at t| ≤ logisticSlope·|slope at 0|. A
 	// larger constant would accept shorter steps; a smaller constant would take more bisections.
 	logisticSlope = .5
-	// logisticBisections bounds the number of bisections of a line search, because rounding could
-	// keep the slope above the bound of logisticSlope. After this number of bisections the step is
-	// negligible.
+	// logisticBisections bounds the number of bisections of a line search. Without this limit,
+	// rounding could keep the slope above the tolerance logisticSlope forever. After so many
+	// bisections the step is negligible.
 	logisticBisections = 64
 
 	// A step shorter than logisticLastStep is the last one. Convergence is quadratic, so the
 	// remaining error is at most the square of the step, which is below rounding.
 	logisticLastStep = 1e-8
-	// If the last step is shorter than logisticSettled, it changes s, w and the Hessian by at most
-	// this relative amount. This is about as large as their rounding errors, so derivatives use the
+	// If the last step is shorter than logisticSettled, the relative changes of s, w and the Hessian
+	// are at most logisticSettled. Their rounding errors are about as large, so derivatives use the
 	// values from before the step.
 	logisticSettled = 1e-13
 	// If a step is longer than logisticStall times the previous step, convergence is not quadratic.
 	// The gradient may then consist of rounding errors.
 	logisticStall = .5
 	// A gradient smaller than logisticRoundoff times the size of its terms may consist of rounding
-	// errors. The factor 64·eps suffices for sums over some thousand rows.
+	// errors. The factor 64·eps suffices for sums over several thousand rows.
 	logisticRoundoff = 64 * dense.Eps
 	// logisticRounding is the rounding error of one term of the gradient: one rounding of the
 	// product and one of the sum.
 	logisticRounding = 2 * dense.Eps
 
-	// After a short step, the probabilities are computed by series. In the first logisticBoundSteps
-	// steps, a small problem first computes a cheap upper bound of the step's length. If this bound is
-	// short enough for a series, the bound replaces the length. Later steps use the length itself,
-	// because the bound might never fall below logisticLastStep, and the fit would then not end.
+	// After a short step, the probabilities are computed by series. For a small problem, the first
+	// logisticBoundSteps steps begin with a cheap upper bound of the step's length. If this bound is
+	// short enough for a series, the bound replaces the length. Later steps use the length itself. The
+	// bound might never fall below logisticLastStep, and a fit with the bound might not end.
 	logisticBoundSteps = 8
 
-	// At margins above logisticLargestMargin, exp is near overflow. 1−π and w of such a row are
-	// negligible compared with the values of any other row.
+	// If the margin of a row is above logisticLargestMargin, exp is near overflow. 1−π and w of this
+	// row are negligible compared with the values of any other row.
 	logisticLargestMargin = 700
 )
 
@@ -91,7 +91,7 @@ type logisticProblem struct {
 	ymax float64   // largest modulus of a label
 	pen  []float64 // diagonal of R
 
-	// the weight of each row, 0 also for rows that z leaves out; nil: all weights are 1
+	// the weight of each row, also 0 for rows that z leaves out; nil if all weights are 1
 	counts    []float64
 	total     float64 // the sum of the weights
 	maxWeight float64 // the largest weight
@@ -112,8 +112,8 @@ func checkRows(d learn.Data) error {
 }
 
 // fold sets row i of z to yᵢxᵢ. The caller has checked the shape and the weights of d. If the
-// problem has one parameter more than d has features, it has an intercept, and the last entry of
-// row i is yᵢ. The errors are listed at [Logistic.Load].
+// number of parameters is one more than the number of features, the problem has an intercept, and
+// the last entry of row i is yᵢ. The errors are listed at [Logistic.Load].
 func (p *logisticProblem) fold(d learn.Data) error {
 	p.ymax = 0
 	if p.counts = learner.Counts(d, p.counts); p.counts != nil {
@@ -197,7 +197,7 @@ func (p *logisticProblem) foldStored(d learn.Data, leftOut []int) error {
 }
 
 // labels returns the label of each row, or 0 for a row of weight 0. The problem must have an
-// intercept: the label of row i is then the intercept's entry of zᵢ.
+// intercept, because the label of row i is read from the entry of zᵢ that belongs to the intercept.
 func (p *logisticProblem) labels() []float64 {
 	if p.storedRows != nil {
 		return p.storedRows.Root
@@ -261,7 +261,8 @@ type logisticPoint struct {
 	countScratch []float64 // m entries, with counts: work of timesCounts
 }
 
-// resize gives the problem m rows, d parameters and R = I. sparseX is true if X is sparse.
+// resize resizes the problem to m rows and d parameters, and sets R to the identity matrix. sparseX
+// is true if X is sparse.
 func (p *logisticProblem) resize(m, d int, sparseX bool) {
 	k := max(d, logisticSmall)
 	p.m, p.d, p.k = m, d, k
@@ -277,8 +278,9 @@ func (p *logisticProblem) resize(m, d int, sparseX bool) {
 	dense.Fill(p.pen, 1)
 }
 
-// hessianEntries returns the number of entries of one Hessian and of two points, each with a
-// Hessian. The second point belongs to a logisticDerivative.
+// hessianEntries returns how many float64s a fit with the Hessian's entries needs in total: one
+// Hessian and two points, each of which holds another Hessian. The second point belongs to a
+// logisticDerivative.
 func hessianEntries(m, k float64) float64 {
 	point := 2*m + k*k + k
 	if k > logisticSmall {
@@ -287,8 +289,8 @@ func hessianEntries(m, k float64) float64 {
 	return 2*point + k*k
 }
 
-// storedHessianEntries is hessianEntries for a sparse X. It includes the entries of the copied
-// columns.
+// storedHessianEntries returns the same number for a sparse X. It includes the entries of the
+// copied columns.
 func storedHessianEntries(m, k, stored float64) float64 {
 	return 2*(3*m+k*k+2*k+sparse.TakenEntries(m, k, stored)) + k*k
 }
@@ -418,7 +420,7 @@ func (p *logisticProblem) storedHessian(pt *logisticPoint, weights []float64) {
 }
 
 // factor overwrites h by its factor and reports whether h is regular to working precision. It stops
-// early if the context of its argument ends.
+// early if the context of end ends.
 func (pt *logisticPoint) factor(end *stop.Stop) bool {
 	k := len(pt.dinv)
 	return dense.LDLFactorUntil(end, pt.h, pt.dinv, k, k, dense.Eps) == k
@@ -430,7 +432,8 @@ func (pt *logisticPoint) backsolve(x []float64) {
 	dense.LDLSolve(pt.h, pt.dinv, k, k, x)
 }
 
-// logisticWeights sets s to 1−π and w to π(1−π) at margins, both to full relative precision.
+// logisticWeights sets s to 1−π and w to π(1−π), where π belongs to the margins in the argument
+// margins. Both have full relative precision.
 func logisticWeights(s, w, margins []float64) {
 	s, w = s[:len(margins)], w[:len(margins)]
 	for i, m := range margins {

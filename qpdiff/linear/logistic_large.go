@@ -87,8 +87,8 @@ func (g *logisticLarge) resize(p *logisticProblem) {
 	g.keptStarts = 0
 }
 
-// load prepares the systems of p. The first parameters of p have penalties, and penalised is their
-// number. load stops early if the context ends.
+// load prepares the systems of p. Only the first parameters of p have penalties; the argument
+// penalised is the number of these parameters. load stops early if the context ends.
 func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) {
 	if !g.on {
 		return
@@ -106,7 +106,7 @@ func (g *logisticLarge) load(end *stop.Stop, p *logisticProblem, penalised int) 
 
 // chooseWay selects how a fit of p solves its systems. With a sparse X, it selects conjugate
 // gradients with or without a factor. If the penalty is too small for systems with one unknown for
-// each row, it selects the Hessian's entries.
+// each row, it selects the way that uses the entries of the Hessian.
 func (g *logisticLarge) chooseWay(p *logisticProblem) error {
 	most := p.c * p.maxWeight / 4
 	if p.storedRows != nil {
@@ -119,7 +119,7 @@ func (g *logisticLarge) chooseWay(p *logisticProblem) error {
 	return nil
 }
 
-// setWeights sets the system to the Hessian of p, where w holds π(1−π) of each row.
+// setWeights sets the system to the Hessian of p. The argument w holds π(1−π) for each row.
 func (g *logisticLarge) setWeights(p *logisticProblem, w []float64) {
 	for i, v := range w {
 		g.sys.Weights[i] = p.c * dense.CountAt(p.counts, i) * v

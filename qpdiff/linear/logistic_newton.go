@@ -52,8 +52,8 @@ func (l *logisticNewton) resizeHessian(withHessian bool) {
 	}
 }
 
-// takeEntries switches a fit from products with the rows to the entries of the Hessian. It keeps
-// the systems of the products.
+// takeEntries makes a fit use the entries of the Hessian in place of products with the rows. It
+// keeps the systems of the products.
 func (l *logisticNewton) takeEntries() error {
 	m, k := float64(l.m), float64(l.k)
 	held := l.large.heldEntries
@@ -70,11 +70,11 @@ func (l *logisticNewton) takeEntries() error {
 	return nil
 }
 
-// solve moves theta to the solution in at most limit steps. If l.warmStart is true, it begins at
+// solve moves theta to the solution in at most maxSteps steps. If l.warmStart is true, it begins at
 // the present theta. This may fail, for example because every π is 0 or 1 and the Hessian is
 // singular. solve then begins again at θ = 0, because the Hessian at θ = 0 is as well conditioned
 // as the data.
-func (l *logisticNewton) solve(limit int) error {
+func (l *logisticNewton) solve(maxSteps int) error {
 	if err := l.large.chooseWay(&l.logisticProblem); err != nil {
 		return err
 	}
@@ -88,20 +88,20 @@ func (l *logisticNewton) solve(limit int) error {
 	}
 	if l.warmStart {
 		l.large.nearestStart(l.theta, l.c)
-		if minimise(min(limit, logisticWarmSteps)) == nil {
+		if minimise(min(maxSteps, logisticWarmSteps)) == nil {
 			l.large.storeStart(l.theta, l.c)
 			return nil
 		}
 	}
 	clear(l.theta)
-	err := minimise(limit)
+	err := minimise(maxSteps)
 	if l.large.on && !l.large.noFallback && errors.Is(err, qpdiff.ErrIllPosed) {
 		// The test that uses the Hessian's entries is decisive.
 		if err := l.takeEntries(); err != nil {
 			return err
 		}
 		clear(l.theta)
-		err = l.minimise(limit)
+		err = l.minimise(maxSteps)
 	}
 	if l.warmStart = err == nil; l.warmStart {
 		l.large.storeStart(l.theta, l.c)
@@ -121,10 +121,11 @@ const logisticLeft = dense.Eps / 16
 // stepTolerance returns the relative error that conjugate gradients may leave in a Newton step. The
 // previous step had the length lastLength and the relative error tol.
 //
-// A relative error of lastLength² keeps convergence quadratic. The last step of a fit may have a
-// larger one, if its absolute error is at most allowedError. The length of the next step is about
-// lastLength times the larger of lastLength and tol. This forecast is not exact, so stepTolerance
-// allows only a quarter of the error that follows from it.
+// A relative error of lastLength² keeps convergence quadratic. In the last step of a fit, the
+// relative error may be larger, if the absolute error of this step is at most allowedError. The
+// length of the next step is about lastLength times the larger of lastLength and tol. This forecast
+// is not exact, so stepTolerance returns only a quarter of the tolerance that follows from the
+// forecast.
 func stepTolerance(lastLength, tol, allowedError float64) float64 {
 	enough := allowedError / (4 * lastLength * max(lastLength, tol))
 	if lastLength <= logisticLastStep { // the step before was longer than its forecast
@@ -177,8 +178,8 @@ func (l *logisticNewton) minimiseLarge(limit int) error {
 	return l.errSteps(limit)
 }
 
-// lineSearchLarge does the work of lineSearch without the Hessian. It leaves the change of the
-// margins in dm.
+// lineSearchLarge does the work of lineSearch, but does not use the Hessian. It leaves the change
+// of the margins in dm.
 func (l *logisticNewton) lineSearchLarge(r float64) {
 	move := func(t float64) {
 		for j, v := range l.theta {
@@ -305,8 +306,9 @@ func (l *logisticNewton) evaluate(theta []float64) {
 	l.hessian(l.end, &l.logisticPoint)
 }
 
-// evaluateNear does the work of evaluate by series, from s0 and w0, the values of s and w at theta
-// − step. The length of step is at most r, and r is at most dense.LogisticSeries.
+// evaluateNear does the work of the method evaluate, but uses series. It starts from s0 and w0,
+// which are the values of s and w at theta − step. The length of step is at most r, and r is at
+// most dense.LogisticSeries.
 func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 	l.product(l.dm, l.step)
 	dense.LogisticNear(l.s, l.w, s0, w0, l.dm, r)
@@ -316,8 +318,8 @@ func (l *logisticNewton) evaluateNear(s0, w0, theta []float64, r float64) {
 
 // newtonStep factorises h in place and sets step = −h⁻¹g. If h is singular to working precision,
 // newtonStep first increases the diagonal of h by just more than the rounding of the pivots, and
-// returns damped = true. At later points more rows are predicted with certainty, and h may be
-// regular.
+// returns damped = true. The step is still useful: at later points more rows are predicted with
+// certainty, and h may be regular.
 func (l *logisticNewton) newtonStep() (damped bool, err error) {
 	copy(l.hess, l.h)
 	if !l.factor(l.end) {
@@ -393,8 +395,8 @@ func (l *logisticNewton) gradientIsRoundoff() bool {
 	return true
 }
 
-// prepareSizes prepares calls of termSize. For a sparse X it computes all results in the parameter
-// scratch.
+// prepareSizes prepares calls of termSize. For a sparse X it computes all results at once, and
+// stores them in its argument scratch.
 func (l *logisticNewton) prepareSizes(scratch []float64) {
 	if l.storedRows != nil {
 		l.storedSizes(scratch, l.timesCounts(&l.countScratch, l.s), l.theta)

@@ -39,7 +39,7 @@ func (d *penalisedDerivative) resize(e *penalisedQuadratic) {
 	d.u, d.b = dense.Grow(d.u, e.qp.room()), dense.Grow(d.b, e.n)
 }
 
-// thetaIndices returns the indices in θ of those coordinates of q that the slice act lists.
+// thetaIndices returns, for each coordinate of q in the slice act, its index in θ.
 func (d *penalisedDerivative) thetaIndices(q *piecewiseQP, act []int) []int {
 	if q.features == nil {
 		return act
@@ -67,8 +67,8 @@ func (d *penalisedDerivative) shareOut(c *equal.Columns, features []int, w []flo
 	return at, shares
 }
 
-// withoutRows does the work of adjoint if θ has no derivative with respect to X, because features
-// are equal. It computes all other derivatives, and returns rowsError, the error for X.
+// withoutRows does the work of adjoint if equal features leave θ without a derivative with respect
+// to X. It computes all other derivatives, and returns rowsError, the error for X.
 func (d *penalisedDerivative) withoutRows(m penalisedModel, g *learn.Grad, dtheta []float64, rowsError error) error {
 	rest := *g
 	rest.X, rest.Stored = nil, nil
@@ -160,8 +160,8 @@ func (d *penalisedDerivative) products(m penalisedModel, g *learn.Grad, q *piece
 }
 
 // addHyper adds to l1 and l2, for each group, the products of u with the derivatives of the
-// optimality conditions in λ1 and λ2. θ is fixed. u has an entry for each coordinate in the active
-// set of q.
+// optimality conditions with respect to λ1 and λ2, at fixed θ. u has an entry for each coordinate
+// in the active set of q.
 func (e *penalisedQuadratic) addHyper(l1, l2 []float64, q *piecewiseQP, u []float64) {
 	x, of := e.qp.x, e.groups.of
 	act := q.act
@@ -226,9 +226,9 @@ func (e *penalisedQuadratic) anyShared() bool {
 	return slices.ContainsFunc(e.qp.act, func(j int) bool { return e.copies(j) > 1 })
 }
 
-// jumpingFeatures returns the features of zeros that have no penalties and can change. When such a
-// feature becomes small but not zero, its value jumps from zero to a large number. A sparse feature
-// without stored entries cannot change.
+// jumpingFeatures returns those features without penalties whose entries are all zero but can
+// change. If an entry becomes small but not zero, the feature's θ_j jumps from zero to a large
+// number. A sparse feature without stored entries cannot change.
 func (e *penalisedQuadratic) jumpingFeatures() []int {
 	var found []int
 	for j, first := range e.equalFeatures.First {
@@ -244,8 +244,9 @@ func (e *penalisedQuadratic) jumpingFeatures() []int {
 	return slices.DeleteFunc(found, func(j int) bool { return !stored[j] })
 }
 
-// partedError returns the error for a derivative in X that does not exist because some features are
-// equal, or zero without penalties. If the derivative exists, partedError returns nil.
+// partedError returns an error if the derivative with respect to X does not exist, because some
+// features are equal, or because a feature without penalties is all zeros. Otherwise it returns
+// nil.
 func (e *penalisedQuadratic) partedError(g *learn.Grad) error {
 	if !learner.WantsRows(g) || e.equalFeatures == nil {
 		return nil
@@ -312,7 +313,8 @@ func (d *penalisedDerivative) forward(m penalisedModel, dtheta []float64, t *lea
 	return nil
 }
 
-// reducedTangent does the work of forward on one feature of each class of equal features.
+// reducedTangent does the work of the method forward, but uses only one feature of each class of
+// equal features.
 func (d *penalisedDerivative) reducedTangent(m penalisedModel, dtheta []float64, t *learn.Grad) error {
 	e := m.quadratic()
 	d.resize(e)
@@ -373,8 +375,8 @@ func (d *penalisedDerivative) reducedTangent(m penalisedModel, dtheta []float64,
 	return learner.CheckTangentOut(dtheta)
 }
 
-// raise gives a kink in q to each coordinate of e that is at its kink with λ1 = 0. The strength of
-// this kink is the tangent of the coordinate's λ1.
+// raise adds kinks to q, the problem of a directional derivative. A coordinate of e gets a kink if
+// it is weakly active and its λ1 is 0. The strength of this kink is the tangent of λ1.
 func (q *piecewiseQP) raise(e *penalisedQuadratic, hyper []float64) error {
 	for _, j := range e.weakFree {
 		d1 := hyper[e.groups.at(j)]

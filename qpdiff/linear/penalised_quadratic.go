@@ -32,11 +32,11 @@ type penalisedQuadratic struct {
 	l1, l2 []float64
 
 	groups penaltyGroups // as of the last fit
-	// the features that share one value in the last fit because they are equal; nil: none
+	// the features that share one value in the last fit because they are equal; nil if there are none
 	equalFeatures *equal.Columns
 	weakPenalised []int // weakly active with λ1 > 0
 	weakFree      []int // coordinates with θ_j ≈ 0 and λ1_j = 0, where the kink is in λ1 only
-	// the largest error of a weakly active θ_j by rounding, in the scale of θ
+	// the largest rounding error of a weakly active θ_j, relative to the size of θ
 	blur float64
 	norm float64     // ‖θ‖ in variables that give the active system a unit diagonal
 	qp   piecewiseQP // ends with what small problems do not read
@@ -59,7 +59,7 @@ func (e *penalisedQuadratic) resize(n, features int) {
 	e.qp.r = e.l2
 }
 
-// penalisedEntries returns the number of entries that resize and the derivatives allocate for n
+// penalisedEntries returns how many float64s the method resize and the derivatives allocate for n
 // coordinates.
 func penalisedEntries(n float64) float64 {
 	const own, coordinates, derivative = 8 + 3, 9, 4 // vectors: with lists; of a piecewiseQP; of its derivative
@@ -108,7 +108,8 @@ func (e *penalisedQuadratic) suspectWeak() (anyWeak bool, err error) {
 	if !dense.Finite(e.norm) {
 		return false, errSolutionOverflows
 	}
-	// Bounds of the condition are tried first. They almost always decide, at hardly any cost.
+	// Bounds of the condition number are tried first. They cost hardly anything, and almost always
+	// decide which coordinates are weakly active.
 	if !e.listWeak(e.rmsY+e.norm, q.conditionBound, least) {
 		return false, nil
 	}
@@ -121,8 +122,8 @@ func (e *penalisedQuadratic) suspectWeak() (anyWeak bool, err error) {
 	return e.listWeak(e.rmsY*in+e.norm, q.cond(), least), nil
 }
 
-// settleWeak completes the list of weakly active coordinates that listWeak began. It uses the field
-// terms and, for each listed coordinate, a row of G, of which only the entries at listed and active
+// settleWeak completes the list of weakly active coordinates that listWeak began. It uses e.terms,
+// and the row of G of each listed coordinate. In these rows, only the entries at listed and active
 // coordinates must be set. If some listed coordinates are at zero, their features and the features
 // of the support must be linearly independent. Otherwise the solution would not be unique, and
 // settleWeak returns an error.
@@ -184,9 +185,9 @@ func (e *penalisedQuadratic) probe() {
 }
 
 // retest computes the error of each listed coordinate, with one solve for each. (From the condition
-// of the system, listWeak computes only one bound for all errors.) If this error leaves no doubt
-// about the side of the kink, retest removes the coordinate from the list. It reports whether any
-// remaining coordinate is at zero.
+// of the system, listWeak computes only one bound for all errors.) If the computed error leaves no
+// doubt on which side of its kink a coordinate lies, retest removes the coordinate from the list.
+// It reports whether any remaining coordinate is at zero.
 func (e *penalisedQuadratic) retest() (atZero bool) {
 	q := &e.qp
 	e.probe()
@@ -240,7 +241,8 @@ func (e *penalisedQuadratic) sign(j int) float64 {
 }
 
 // kinkedAtZero reports whether a coordinate j of the group has a kink in λ1 at λ1_j = 0. A negative
-// group selects all groups. A feature of zeros has no such kink, because its coordinate stays at 0.
+// group number selects all groups. A feature of zeros has no such kink, because its coordinate
+// stays at 0.
 func (e *penalisedQuadratic) kinkedAtZero(group int) bool {
 	return len(e.weakFree) > 0 && slices.ContainsFunc(e.weakFree, func(j int) bool {
 		return (group < 0 || e.groups.at(j) == group) && e.qp.diag[j] != 0

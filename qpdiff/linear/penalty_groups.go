@@ -35,8 +35,8 @@ type penaltyGroups struct {
 	seenGroups []bool // work of set
 }
 
-// set stores the groups of the n features. It returns an error if a number belongs to no group,
-// or if a group has no features.
+// set stores the groups of the n features. It returns an error if a group number is not valid, or
+// if a group has no features.
 func (p *penaltyGroups) set(groups []int, n int) error {
 	p.of, p.count = p.of[:0], 1
 	if len(groups) == 0 {

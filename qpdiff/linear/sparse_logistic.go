@@ -28,17 +28,17 @@ import (
 //
 // The derivatives follow from the implicit function theorem, applied to this system. Its matrix is
 // H = Σᵢ wᵢyᵢ²xᵢxᵢᵀ/N + diag λ2. The derivatives exist under strict complementarity: θ_j ≠ 0 or |Σᵢ
-// sᵢyᵢxᵢⱼ|/N < λ1_j for each j. See ElasticNet for weakly active coordinates, the derivative at
-// λ1_j = 0, and features of zeros.
+// sᵢyᵢxᵢⱼ|/N < λ1_j for each j. See ElasticNet for weakly active coordinates, for the derivative at
+// λ1_j = 0, and for features whose entries are all 0.
 //
 // # Method
 //
-// The solver is proximal Newton (Lee, Sun and Saunders 2014). Each step minimises the sum of the
-// penalties and the second-order model of the loss exactly, by the active-set method of ElasticNet.
-// The step leaves a coordinate unchanged if the coordinate is zero and its kink holds it there. As in
-// Logistic, the line search uses only slopes. It ends when the step certainly lowers the objective.
-// The last step changes no margin by more than 1e-8. The optimality conditions then hold to the
-// rounding of their terms. Fit begins at the last solution.
+// The solver is proximal Newton (Lee, Sun and Saunders 2014). In each step, the active-set method
+// of ElasticNet computes the exact minimiser of the penalties plus the second-order model of the
+// loss. The step leaves a coordinate unchanged if the coordinate is zero and its kink holds it
+// there. As in Logistic, the line search uses only slopes. It ends when the step certainly lowers
+// the objective. The last step changes no margin by more than 1e-8. The optimality conditions then
+// hold to the rounding of their terms. Fit begins at the last solution.
 //
 // A step that changes s of the n coordinates costs N·s² operations, plus N·n for the gradient. With
 // more than 200 features, the number of coordinates that may leave zero in one step is limited. The
@@ -51,29 +51,28 @@ import (
 // coordinates. If the residual does not fall to 1e-12 of the size of the system's terms, the error
 // matches ErrIllPosed.
 //
-// The zero value is ready for Load and has no intercept. Fits after the first allocate
-// nothing.
+// The zero value is ready for Load and has no intercept. Only the first fit allocates memory.
 type SparseLogistic struct {
 	// Intercept adds an unpenalised constant to the decision function. This constant is the last
 	// entry of θ. Dims and Load read this field.
 	Intercept bool
 
 	// Groups holds the number of each feature's group, from 0 to G−1. Each group has a pair of
-	// penalties and at least one feature. [PerFeature] makes each feature a group. Dims and Fit
-	// read Groups. Nil: one group of all features.
+	// penalties and at least one feature. [PerFeature] makes each feature a group. Dims and Fit read
+	// Groups. If Groups is nil, all features form one group.
 	Groups []int
 
 	// Generalised lets VJP return a result at weakly active coordinates too, where no derivative
 	// exists. The result uses one element of the generalised (Clarke) Jacobian: the Jacobian of the
-	// problem in which these coordinates stay at zero. False: such a VJP returns a
-	// NotDifferentiableError.
+	// problem in which these coordinates stay at zero. If Generalised is false, VJP returns a
+	// NotDifferentiableError at weakly active coordinates.
 	Generalised bool
 
 	sparseLogisticFit
 }
 
-// Dims returns the number of parameters, n or n+1 with an intercept, and the number of
-// hyperparameters, 2 for each group.
+// Dims returns the number of parameters (n, or n+1 if there is an intercept) and the number of
+// hyperparameters (2 for each group).
 func (l *SparseLogistic) Dims(n int) (theta, hyper int) {
 	if l.Intercept {
 		return n + 1, 2 * groupCount(l.Groups)
@@ -87,11 +86,11 @@ func (l *SparseLogistic) SetGeneralised(on bool) { l.Generalised = on }
 // Load makes d the data of the following fits. It keeps a reference to d, and must be called again
 // after an entry of d changed.
 //
-// Load returns the errors of [learn.Data.Check]. A label 0, as in data with the classes 0 and 1, is
-// an error of kind ErrDomain. If the sum of squares of a feature overflows, the error is of kind
-// ErrNotFinite. The problem has no solution if Intercept is set and all rows with a weight above 0
-// have labels of the same sign; this error matches ErrIllPosed. All these errors are ArgErrors.
-// After an error the learner has no data.
+// Load returns the errors of [learn.Data.Check]. If a label is 0, as in data with the classes 0 and
+// 1, the error is of kind ErrDomain. If the sum of squares of a feature overflows, the error is of
+// kind ErrNotFinite. If Intercept is set and all rows with a weight above 0 have labels of the same
+// sign, the problem has no solution, and the error matches ErrIllPosed. All these errors are
+// ArgErrors. After an error the learner has no data.
 func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
 	l.state.Unload()
@@ -119,8 +118,8 @@ func (l *SparseLogistic) Load(d learn.Data) (err error) {
 	return nil
 }
 
-// Bytes implements [learn.SizedLearner]. It counts the memory that the method shape and the
-// derivatives allocate. If there are many features, it also counts a first working set.
+// Bytes implements [learn.SizedLearner]. It counts the memory allocated by the derivatives and by
+// the method shape. If there are many features, it also counts a first working set.
 func (l *SparseLogistic) Bytes(s learn.Size) int64 {
 	m, n, _ := learner.Sizes(s)
 	set := n
@@ -187,8 +186,8 @@ func (l *SparseLogistic) Views(s learn.Size) bool { return s.Sparse }
 //	λ1_j: −sign(θ_j)·u_j    λ2_j: −θ_j·u_j
 //	xᵢ: yᵢ(sᵢ·u − wᵢyᵢ(uᵀxᵢ)·θ)/N    yᵢ: (sᵢ·uᵀxᵢ − wᵢyᵢ(uᵀxᵢ)(θᵀxᵢ + b))/N
 //
-// The product uᵀxᵢ includes the intercept's entry of u. With Groups, the derivative in the λ1 or λ2
-// of a group is the sum over its features j.
+// The product uᵀxᵢ includes the intercept's entry of u. With Groups, the derivative with respect to
+// the λ1 or λ2 of a group is the sum of the derivatives above over the features j of the group.
 //
 // The errors are the same as for [ElasticNet.VJP].
 func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
@@ -197,10 +196,10 @@ func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float6
 }
 
 // JVP differentiates the last fit. It sets dtheta to the directional derivative of θ along d. The
-// fields of d are tangents of the inputs (nil: zero). The derivative also exists at weakly active
-// coordinates, but it is not linear in d there. In this case JVP solves the quadratic problem that
-// keeps each weakly active coordinate on its side of the kink. The errors are the same as for
-// [ElasticNet.JVP].
+// fields of d are tangents of the inputs (a nil field is a zero tangent). The derivative also
+// exists at weakly active coordinates, but it is not linear in d there. In this case JVP solves the
+// quadratic problem that keeps each weakly active coordinate on its side of the kink. The errors
+// are the same as for [ElasticNet.JVP].
 func (l *SparseLogistic) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err error) {
 	defer learner.Name(l, &err)
 	return qpdiff.Scratch[penalisedDerivative](w).forward(&l.sparseLogisticFit, dtheta, d)

@@ -190,8 +190,8 @@ func sparseEntries(m, d, nset float64, gram bool) float64 {
 	return entries
 }
 
-// storedEntries returns the same number as sparseEntries, but for a sparse X. The parameter
-// nonzeros is the number of stored entries of X.
+// storedEntries does the work of sparseEntries for a sparse X. The parameter nonzeros is the number
+// of stored entries of X.
 func storedEntries(m, d, nset, nonzeros float64) float64 {
 	const all, coordinates, rows = 20, 34, 13
 	entries := sparse.Entries(m, d, nonzeros+m) + sparse.TakenEntries(m, d, nonzeros) + all*d + rows*m + coordinates*nset + sparse.SolveEntries(m, nset)
@@ -296,11 +296,11 @@ func (l *sparseLogisticFit) storedModel(workSet []int) {
 	}
 }
 
-// curve returns sum + (Gv)_i. v has one entry for each coordinate of the working set, and fit is
-// Cv, as combine computes it.
-func (l *sparseLogisticFit) curve(sum float64, i int, v, fit []float64) float64 {
+// curve returns sum + (Gv)_i. v has one entry for each coordinate of the working set, and product
+// is the vector Cv that the method combine computes.
+func (l *sparseLogisticFit) curve(sum float64, i int, v, product []float64) float64 {
 	if l.qp.g == nil {
-		return sum + l.qp.dot(i, fit, l.along)
+		return sum + l.qp.dot(i, product, l.along)
 	}
 	for k, g := range l.gram[i*l.n : (i+1)*l.n] {
 		sum += g * v[k]
@@ -308,27 +308,27 @@ func (l *sparseLogisticFit) curve(sum float64, i int, v, fit []float64) float64 
 	return sum
 }
 
-// combine writes Cv to the slice fit, where the columns of C are the columns of the working set. If
-// the model has a Gram matrix, combine does nothing, because curve then does not read this slice.
-func (l *sparseLogisticFit) combine(fit, v []float64) {
+// combine stores Cv in dst, where the columns of C are the columns of the working set. If the model
+// has a Gram matrix, the method curve does not read this vector, and combine does nothing.
+func (l *sparseLogisticFit) combine(dst, v []float64) {
 	if l.qp.g != nil {
 		return
 	}
 	if l.storedRows != nil {
-		l.workCols.Combine(fit, v, l.qp.features, nil)
-		l.along = l.qp.rowSum(fit)
+		l.workCols.Combine(dst, v, l.qp.features, nil)
+		l.along = l.qp.rowSum(dst)
 		return
 	}
-	clear(fit)
-	sum := dense.Sum{Dst: fit}
+	clear(dst)
+	sum := dense.Sum{Dst: dst}
 	for i, x := range v {
 		sum.Add(x, l.qp.column(i))
 	}
 	sum.End()
 }
 
-// measure sets sums, terms and root at theta. Entry j of terms is the size of the terms of gradient
-// entry j: Σᵢ csᵢ|zᵢⱼ|, plus Σᵢ chᵢ·absSumᵢ·|zᵢⱼ| for the terms of the margins.
+// measure sets sums, terms and root at theta. l.terms[j] is the total size of the summands of
+// gradient entry j: Σᵢ csᵢ|zᵢⱼ|, plus Σᵢ chᵢ·absSumᵢ·|zᵢⱼ| for the summands of the margins.
 func (l *sparseLogisticFit) measure() {
 	if l.storedRows != nil {
 		l.storedMeasure()
@@ -379,8 +379,8 @@ func (l *sparseLogisticFit) slope(j int) float64 {
 	return g + l.coords.l2[j]*t + l.coords.l1[j]*dense.Sign(t)
 }
 
-// isOptimal reports whether theta meets the optimality conditions to the rounding of their terms.
-// The caller has called measure.
+// isOptimal reports whether theta meets the optimality conditions up to the rounding errors of
+// their terms. The caller must call measure first.
 func (l *sparseLogisticFit) isOptimal() bool {
 	tol := sparseRoundoff + dense.Eps*math.Sqrt(float64(l.m))
 	for j, t := range l.theta {

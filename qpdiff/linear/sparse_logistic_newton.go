@@ -20,11 +20,11 @@ const (
 	// If a step is shorter than sparseNear, the next step may be the last.
 	sparseNear = 1e-4
 	// After a step that is short enough to be the last, an optimality condition may still fail, for
-	// example because a coordinate enters. After sparseStuck such steps in succession, the fit fails,
-	// because the rounding of the model then hides the condition.
+	// example because a coordinate enters. If this happens sparseStuck times in succession, rounding
+	// of the model hides the condition, and the fit returns an error.
 	sparseStuck = 5
-	// A singular model becomes regular to working precision if the part sparseDamping·eps·(number of
-	// coordinates) of its diagonal is added to it. See dense.Unsolvable.
+	// A singular model becomes regular to working precision if its diagonal is multiplied by 1 +
+	// sparseDamping·eps·(number of coordinates). See dense.Unsolvable.
 	sparseDamping = 4 * dense.ComplementarityTol
 	// sparseSingular limits the number of successive steps with a singular model. If the model ever
 	// becomes regular, it does so when the margins reach a few dozen.
@@ -125,7 +125,7 @@ func (l *sparseLogisticFit) minimise(limit int, warm bool) error {
 
 // propose computes the next Newton step and the change dm of the margins along the step. It returns
 // the length r of the step, and the argument maxS for isDiverging. It returns an error if there is
-// no minimiser, or none to working precision.
+// no minimiser, or if the working precision does not suffice to find one.
 func (l *sparseLogisticFit) propose(track *sparseProgress, warm bool) (r, maxS float64, err error) {
 	l.qp.stopper.Look()
 	if !dense.AllFinite(l.g) {
@@ -152,8 +152,8 @@ func (l *sparseLogisticFit) propose(track *sparseProgress, warm bool) (r, maxS f
 	return r, maxS, nil
 }
 
-// endAtRounding ends the search at a theta that is optimal up to rounding although the last step,
-// of length r, is not short. The last step then consists of rounding errors.
+// endAtRounding ends the search if theta is optimal up to rounding but the last step is not short.
+// In this case the last step consists of rounding errors. The argument r is its length.
 func (l *sparseLogisticFit) endAtRounding(r float64) error {
 	switch {
 	case r <= learner.DecisionTol:
@@ -169,7 +169,8 @@ func (l *sparseLogisticFit) endAtRounding(r float64) error {
 // theta.
 //
 // If the minimiser is not unique to working precision, newtonStep adds a small quadratic penalty on
-// the distance from theta. The first result is then the error of the solve without this penalty.
+// the distance from theta. In this case the result singular is the error that the solve without
+// this penalty returned.
 //
 // If fewDigits is true, conjugate gradients compute fewer digits of the step. If fewDigits is
 // false, the method refine corrects all coordinates that matter for the loss.
@@ -266,9 +267,9 @@ func (l *sparseLogisticFit) refine() {
 
 // lineSearch adds t·step to theta, where t is the result of descent. r is the length of step.
 //
-// The bound in descent is derived for Newton's steps. It also holds for a step to the minimiser of
-// the second-order model with penalties. This is because the model's minimum along the step is at
-// the step's end, and the model falls by at least ½·stepᵀH·step on the way to this end.
+// The bound in the method descent is derived for Newton's steps. It also holds for a step to the
+// minimiser of the second-order model with penalties. This is because the model's minimum along the
+// step is at the step's end, and the model falls by at least ½·stepᵀH·step on the way to this end.
 func (l *sparseLogisticFit) lineSearch(r float64) {
 	t := 1.0
 	if r > logisticSafeStep {
@@ -311,7 +312,8 @@ func (l *sparseLogisticFit) slopeAlong(t float64) float64 {
 // classes to working precision. Let dm be the change of the margins by the step of these features
 // alone, and s_i the weight of row i in the gradient. isDiverging returns true if no dm_i is
 // negative, and s_i ≤ maxS for each row i whose margin changes. If the features did not separate
-// the classes, they would lower the margins of other rows with about the same weight.
+// the classes, the step would raise some margins and lower others, and the weights of both kinds of
+// rows would be about equal.
 func (l *sparseLogisticFit) isDiverging(maxS float64) bool {
 	found := false
 	for j := range l.penalised {

@@ -70,7 +70,7 @@ func (p *marginSolver) descend() bool {
 }
 
 // descendFace changes b_i, the multiplier of row i, to lower the dual objective. It updates u =
-// Zᵀb, and sets theta to the minimiser of the penalties minus uᵀθ.
+// Zᵀb, and sets theta to the θ that minimises (penalties − uᵀθ).
 func (p *marginSolver) descendFace(i int, u []float64) {
 	z, top := p.z[i*p.n:(i+1)*p.n], p.multBound(i)
 	b := top
@@ -87,10 +87,10 @@ func (p *marginSolver) descendFace(i int, u []float64) {
 	}
 }
 
-// setFace sets the face to the face of the multipliers b. They must be a feasible point of the dual
-// problem, with u = Zᵀb. The multipliers between their bounds are free. If there are more free
-// multipliers than coordinates in the support, the multipliers nearest to their bounds move to
-// these bounds.
+// setFace sets the face to the face of the vector b of multipliers, where u = Zᵀb. The vector b
+// must be feasible in the dual problem. The multipliers between their bounds are free. If there are
+// more free multipliers than coordinates in the support, each of the multipliers nearest to their
+// bounds moves to its bound.
 func (p *marginSolver) setFace(u []float64) {
 	p.support(p.theta, p.l1)
 	for j := range u {

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// marginDerivative is the scratch of the derivatives of a [marginFit]. It also holds the values
-// that the method prepare computes once for each fit.
+// marginDerivative is the scratch of the derivatives of a [marginFit]. It also holds values that
+// are computed once for each fit.
 type marginDerivative struct {
 	fit  uint64      // the fit that face, psi and curvature are prepared for
 	face *marginFace // the face of the fit, or ownFace
@@ -20,8 +20,8 @@ type marginDerivative struct {
 	// of its own
 	ownFace marginFace
 
-	// For each distinct row, psi is the first derivative of the row's loss in its margin, and
-	// curvature is the second derivative.
+	// For each distinct row, psi is the first derivative of the row's loss with respect to its margin,
+	// and curvature is the second derivative.
 	psi, curvature []float64
 
 	adjointFit uint64 // the fit of the last adjoint
@@ -29,14 +29,14 @@ type marginDerivative struct {
 	// coordinate, and u for each distinct row
 	w, u         []float64
 	v, b, solved []float64 // scratch of solve
-	// for a JVP: the change of the margin of each row of the data at fixed θ
+	// scratch of a JVP: for each row of the data, the tangent of its margin if θ is fixed
 	dm []float64
 }
 
-// prepare sets d.face to the face of the fit l without the weakly active rows and coordinates, and
-// factorises it. The rows whose multipliers are strictly between their bounds stay on the elbow. If
-// their normals are linearly dependent without the weakly active coordinates, these coordinates
-// stay in the face.
+// prepare factorises d.face, which it sets to the face of the fit l after it has removed the weakly
+// active rows and coordinates. The rows whose multipliers are strictly between their bounds stay on
+// the elbow. If their normals are linearly dependent without the weakly active coordinates, these
+// coordinates stay in the face.
 func (d *marginDerivative) prepare(l *marginFit) error {
 	if d.fit == l.state.Fit {
 		return nil
@@ -120,8 +120,8 @@ func (d *marginDerivative) solve(p *marginProblem) (size float64) {
 
 // elbowHolds reports whether dtheta is a linear combination of the elbow's normals on the support.
 // If it is, the conditions of the elbow determine dthetaᵀθ, and the adjoint solution w is 0 except
-// for rounding. The parameter wHw is wᵀHw; in most cases it suffices to decide, without a pass over
-// the normals.
+// for rounding. The parameter wHw is wᵀHw. In most cases this number decides the question, and no
+// pass over the normals is necessary.
 func (d *marginDerivative) elbowHolds(p *marginProblem, dtheta []float64, wHw float64) bool {
 	f := d.face
 	v := d.v[:len(f.act)]

@@ -12,14 +12,15 @@ import (
 //	minimise λ2/2·‖θ‖² − Σ_i b_i   over 0 ≤ b_i ≤ w_i·hinge and |v_j| ≤ λ1,
 //	with λ2·θ = Zᵀb + v,
 //
-// The derivative of the dual objective in b_i is m_i−1, where m_i is the margin of row i. Its
-// derivative in v_j is θ_j. A variable between its bounds is free. The free variables are the
-// multipliers b of the elbow, and the gradients v_j off the support. Every other variable is at the
-// bound that its side or sign selects.
+// The derivative of the dual objective with respect to b_i is m_i−1, where m_i is the margin of row
+// i. The derivative with respect to v_j is θ_j. A variable between its bounds is free. The free
+// variables are the multipliers b of the elbow, and the gradients v_j off the support. Every other
+// variable is at a bound: the side of its row selects the bound of b_i, and the sign of θ_j selects
+// the bound of v_j.
 //
 // At one θ, more kinks may meet than θ has coordinates. The primal method may then cycle through
-// the faces that meet at this θ. The dual method does not cycle: in the dual problem, a margin of 1
-// is only a derivative that is 0.
+// the faces that meet at this θ. The dual method does not cycle, because a margin of 1 is not a
+// kink of the dual objective; it only means that a derivative is 0.
 //
 // dual minimises over the free variables. It then frees a variable whose derivative has the wrong
 // sign (as in the method of Lawson and Hanson 1974 for least squares with bounds). All other free
@@ -227,9 +228,9 @@ func (p *marginSolver) enter(id int) {
 	p.holdOnElbow(id)
 }
 
-// moveDependent moves the variable id and the free variables along a dependency with the
-// coefficients c. It returns the distance t that the variable id moves; t is at most maxDist. If t
-// = maxDist, the variable has reached its other bound.
+// moveDependent moves the variable with the number id, together with the free variables, along a
+// dependency with the coefficients c. It returns the distance t by which the variable id moves; t
+// is at most maxDist. If t = maxDist, this variable has reached its other bound.
 func (p *marginSolver) moveDependent(id int, sign, maxDist float64, c []float64) float64 {
 	n, t := p.n, maxDist
 	for e, i := range p.elbow {

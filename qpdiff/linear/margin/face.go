@@ -137,8 +137,9 @@ func (f *marginFace) belowKink(i int, m float64) bool {
 }
 
 // gradient sets g to the gradient on the face at theta, without the terms of the multipliers. If
-// the loss has no smooth part ℓ, g is the gradient at θ = 0 instead. If it has one, gradient also
-// sets the upper triangle of h to the Hessian on the support. The parameter m holds the margins.
+// the loss has no smooth part ℓ, g is the gradient at θ = 0 instead. If the loss has a smooth part,
+// the upper triangle of h is also set, to the Hessian on the support. The parameter m holds the
+// margins.
 func (f *marginFace) gradient(p *marginProblem, g, theta, m []float64) {
 	n, s := p.n, len(f.act)
 	if !p.curved {
@@ -272,7 +273,7 @@ func (f *marginFace) dependency(p *marginProblem, a, c []float64) []float64 {
 //	H d − Z_Eᵀb = v,  Z_E d = c
 //
 // The arguments v and c hold the right-hand sides. The solution overwrites them: d in place of v,
-// and b in place of c. The result is dᵀHd. The slice scratch is as long as c.
+// and b in place of c. The result is dᵀHd. The argument scratch must be as long as c.
 func (f *marginFace) system(p *marginProblem, v, c, scratch []float64) (decrement float64) {
 	n, s := p.n, len(f.act)
 	f.whiten(p, v)

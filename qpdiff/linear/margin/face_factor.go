@@ -12,8 +12,8 @@ const (
 	// elbow, the factor is computed anew for each face, at little cost.
 	updatedElbow = 64
 
-	// updatedPart decides whether a factor is updated. The elbow must have at least updatedPart rows
-	// for each row or coordinate that changes. One change costs about as much as updatedPart rows of a
+	// A factor is updated only if the number of rows on the elbow is at least updatedPart times the
+	// number of changed rows and coordinates. One change costs about as much as updatedPart rows of a
 	// new factor.
 	updatedPart = 8
 
@@ -22,10 +22,10 @@ const (
 	maxUpdates = 64
 )
 
-// factorise sets g like the method gradient, and factorises the face's optimality system. If the
-// normal of a row depends on the normals of earlier rows, factorise moves the row from the elbow to
-// the side of the row's margin. It returns false if the Hessian is singular. It stops early if the
-// context of stopper ends.
+// factorise sets g as the method gradient does, and factorises the face's optimality system. If the
+// normal of a row depends on the normals of earlier rows, factorise removes the row from the elbow,
+// and puts it on the side of the kink on which the row's margin lies. It returns false if the
+// Hessian is singular. It stops early if the context of stopper ends.
 func (f *marginFace) factorise(p *marginProblem, g, theta, m []float64) bool {
 	f.gradient(p, g, theta, m)
 	s := len(f.act)
@@ -104,8 +104,8 @@ func (f *marginFace) update(p *marginProblem) bool {
 	if o.changes += changes; o.changes > maxUpdates || updatedPart*changes > len(f.elbow) {
 		return false
 	}
-	// This order keeps the normals independent for as long as possible: first rows leave, then new
-	// coordinates enter, then old coordinates leave, and last new rows enter.
+	// This order keeps the normals independent for as long as possible: rows leave first, then new
+	// coordinates enter, then old coordinates leave, and finally new rows enter.
 	for e := len(o.rows) - 1; e >= 0; e-- {
 		if _, held := slices.BinarySearch(f.elbow, o.rows[e]); !held {
 			f.dropRow(e)

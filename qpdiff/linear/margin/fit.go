@@ -65,7 +65,7 @@ func (l *marginFit) solve(theta []float64, hasL1 bool) error {
 		return l.findWeak(&l.p, hasL1)
 	}
 	err := attempt()
-	// A search from the last face may fail because of rounding where a search from θ = 0 succeeds.
+	// Because of rounding, a search from the last face may fail although a search from θ = 0 succeeds.
 	if err != nil && warm {
 		l.p.reset()
 		err = attempt()
@@ -85,8 +85,8 @@ func (l *marginFit) elbow(learner any, dst []int) ([]int, error) {
 }
 
 // notDifferentiable returns the error for a VJP that cannot compute the fields of g that are not
-// nil. The parameter hyper lists the hyperparameters in which there is no derivative. The parameter
-// weakSet lists distinct rows by their numbers.
+// nil. The parameter hyper lists the hyperparameters with respect to which no derivative exists.
+// The parameter weakSet lists the indices of distinct rows.
 func (l *marginFit) notDifferentiable(g *learn.Grad, weakSet qpdiff.Weak, hyper ...qpdiff.Input) error {
 	return learner.NotDifferentiable(g, weakSet, l.p.First, "move the hyperparameters, ask JVP for a directional derivative, or set Generalised", hyper...)
 }

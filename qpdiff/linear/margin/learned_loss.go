@@ -26,7 +26,8 @@ import (
 //
 // The solver is Newton's method over the faces of the hinge loss. The elbow is the set of rows with
 // the margin 1. As in [SVM], a row i stays on the elbow while its multiplier b_i is between 0 and
-// α1/N. A step ends when the objective stops falling, which may be between two kinks.
+// α1/N. A step ends at the point where the objective stops falling, which may lie between two
+// kinks.
 //
 // # Derivatives
 //
@@ -38,20 +39,20 @@ import (
 //	z_i: −ψ_i·w + (u_i − ℓ″(m_i)·z_iᵀw/N)·θ
 //
 // The sum for α1 (k = 1) does not include the rows of the elbow. ψ_i is the derivative of the
-// objective in m_i. For a row of the elbow, ψ_i includes −b_i, the derivative of the hinge loss;
-// b_i is the multiplier. u_i is 0 off the elbow. At α_k = 0 the derivative with respect to α_k is
-// one-sided, from the right.
+// objective with respect to m_i. For a row of the elbow, the part of ψ_i from the hinge loss is
+// −b_i, where b_i is the row's multiplier. Off the elbow, u_i is 0. At α_k = 0 the derivative with
+// respect to α_k is one-sided, from the right.
 //
 // θ has no derivative if strict complementarity fails. It fails if the multiplier of a row of the
 // elbow is 0 or α1/N, or if a row off the elbow has the margin 1. (If α1 = α3 = 0, only the
-// derivative in α1 does not exist at such a margin.) See [SVM] for the tolerance and for equal
-// rows.
+// derivative with respect to α1 does not exist at this margin.) See [SVM] for the tolerance and for
+// equal rows.
 //
 // The zero value is ready for Load. The first fit allocates memory, and later fits allocate
 // nothing.
 type LearnedLoss struct {
-	// Generalised selects the result of VJP at weakly active rows. True: an element of the generalised
-	// Jacobian, as for [SVM]. False: a NotDifferentiableError.
+	// Generalised selects the result of VJP at weakly active rows. If it is true, VJP uses an element
+	// of the generalised Jacobian, as for [SVM]. If it is false, VJP returns a NotDifferentiableError.
 	Generalised bool
 
 	marginFit

@@ -44,10 +44,10 @@ func (p *marginSolver) collect() (moved float64, crossed int) {
 	return moved, len(p.kinks)
 }
 
-// atStart returns t = dist/v, the length of a step at which it reaches a kink. The parameter dist
-// is the distance of a margin or coordinate from its kink, and v is its change along the whole
-// step. If dist is 0 up to the rounding of terms of the size termSize, atStart returns 0. Several
-// kinks may have t = 0; they are passed in the order of their ids.
+// atStart returns t = dist/v, the length at which a step reaches a kink. The parameter dist is the
+// distance of a margin or coordinate from its kink, and v is its change along the whole step. If
+// dist is 0 up to the rounding of terms of the size termSize, atStart returns 0. Several kinks may
+// have t = 0; they are passed in the order of their ids.
 func atStart(dist, v, termSize float64) float64 {
 	t := dist / v
 	if t < stillTol && math.Abs(dist) <= stillTol*termSize {
@@ -56,9 +56,9 @@ func atStart(dist, v, termSize float64) float64 {
 	return t
 }
 
-// search returns t, the length of the step at which the objective stops falling. It removes from
-// p.kinks the kinks at or beyond t. The result kinkID is the id of the kink at t. If t is between
-// kinks, kinkID is −1.
+// search returns t, the step length at which the objective stops falling. It removes from p.kinks
+// the kinks at or beyond t. The result kinkID is the id of the kink at t. If t is between kinks,
+// kinkID is −1.
 func (p *marginSolver) search(moved float64) (t float64, kinkID int, ok bool) {
 	slices.SortFunc(p.kinks, func(a, b kink) int {
 		return cmp.Or(cmp.Compare(a.t, b.t), cmp.Compare(a.id, b.id))
@@ -179,8 +179,8 @@ func (p *marginSolver) passedKinks(smoothSlope func(t float64) float64) int {
 	return from + sort.Search(min(to, len(p.kinks))-1-from, func(k int) bool { return beyond(from + k) })
 }
 
-// crossKinks changes the face for the kinks that the step has passed, and for the kink kinkID at
-// which the step has ended.
+// crossKinks updates the face after a step: it accounts for the kinks that the step has passed, and
+// for the kink with the id kinkID, at which the step has ended.
 func (p *marginSolver) crossKinks(kinkID int) {
 	for _, k := range p.kinks {
 		if k.id < p.rows {

@@ -12,7 +12,7 @@ import (
 )
 
 // forward begins a JVP. It checks the arguments, and sets the right-hand side w to zero. It sets
-// d.face to the face of the fit l without the weakly active rows and coordinates.
+// d.face to the face of the fit l, from which it leaves out the weakly active rows and coordinates.
 func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad) error {
 	d.adjointFit = 0
 	if err := l.state.CheckForward(dtheta, t); err != nil {
@@ -42,8 +42,8 @@ func (d *marginDerivative) forward(l *marginFit, dtheta []float64, t *learn.Grad
 }
 
 // checkEqual returns an error if the tangent t differs between equal rows on the elbow. Only the
-// sum of the multipliers of such rows is unique. Weakly active rows may differ, because their
-// multipliers are all at the same bound.
+// sum of the multipliers of such rows is unique. The tangents of weakly active rows may differ,
+// because the multipliers of these rows are all at the same bound.
 func (l *marginFit) checkEqual(t *learn.Grad) error {
 	p := &l.p
 	return p.CheckEqual(t, l.state.Data.Y,
@@ -53,8 +53,8 @@ func (l *marginFit) checkEqual(t *learn.Grad) error {
 
 // finishForward ends a JVP. Before the call, the right-hand side must have the terms of the
 // hyperparameters. finishForward adds the terms of the data, solves the system and writes dtheta.
-// If λ1 or the weight of the hinge loss is 0, this hyperparameter may have a kink at 0, and the
-// parameter rise is its tangent. Otherwise rise is 0.
+// If λ1 or the weight of the hinge loss is 0 and θ has a kink there, the parameter rise is the rate
+// at which it rises along t. Otherwise rise is 0.
 func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *learn.Grad, rise float64) error {
 	p := &l.p
 	n := p.n
@@ -100,10 +100,11 @@ func (d *marginDerivative) finishForward(l *marginFit, dtheta []float64, t *lear
 //	           multiplier is at its upper end and at 0; a weakly active
 //	           coordinate on its side of the kink
 //
-// Terms with s_i = max(0, u_i − z_iᵀδ) come from the truncated quadratic loss. If the weight of the
-// hinge loss rises from 0 at the rate e_i, they come from the hinge loss too. Terms with s_j =
-// |δ_j| come from λ1 if λ1 rises from 0. The parameter rise is the tangent of the hyperparameter
-// that rises. Equal rows may have different tangents; each such row has its own constraint or s_i.
+// A row of the data has the term s_i = max(0, u_i − z_iᵀδ) in two cases: the truncated quadratic
+// loss has its kink there (c_i > 0), or the weight of the hinge loss rises from 0 (e_i > 0). A
+// coordinate has the term s_j = |δ_j| if λ1 rises from 0. The parameter rise is the rate of this λ1
+// or weight. Equal rows may have different tangents, so each of them has its own constraint or
+// term.
 func (d *marginDerivative) oneSided(l *marginFit, dtheta []float64, rise float64) error {
 	p, weak := &l.p, l.weak
 	n := p.n
@@ -271,8 +272,8 @@ func (d *marginDerivative) areIndependent(l *marginFit) bool {
 	return true
 }
 
-// subgradient returns the sign of θ_j. If coordinate j is weakly active, it returns the sign of the
-// subgradient of λ1·|θ_j| instead, which is 0 if λ1 = 0.
+// subgradient returns the sign of θ_j. If coordinate j is weakly active, the result is the sign of
+// the subgradient of λ1·|θ_j|. This sign is 0 if λ1 = 0.
 func (l *marginFit) subgradient(j int) float64 {
 	switch {
 	case slices.Contains(l.weak.Coords, j):

@@ -112,8 +112,8 @@ func (s *primalSearch) isStuck() bool {
 	return stuck
 }
 
-// lastOnFace reports whether a step that crosses no kink ends at the face's minimiser. The
-// parameter maxMove is the largest change of a margin along the step.
+// lastOnFace reports, for a step that crosses no kink, whether the step ends at the face's
+// minimiser. The parameter maxMove is the largest change of a margin along the step.
 func (s *primalSearch) lastOnFace(maxMove float64) bool {
 	return !s.curved || maxMove <= lastStep || maxMove < roundedStep && maxMove > s.lastMove/2
 }
@@ -191,12 +191,13 @@ func (s *primalSearch) changeFace(maxMove float64, crossed int) bool {
 	return true
 }
 
-// correctSides moves every row to the side on which its margin is. It reports whether any row was
-// on the other side. Usually it ignores a margin that is on the other side only by rounding.
+// correctSides moves each row to the side of the kink on which its margin lies, and reports whether
+// it moved any row. Usually it does not move a row whose margin is on the wrong side only because
+// of rounding.
 //
-// There is an exception if the squared hinge loss has a large weight. This loss has a slope only
-// below 1, so the side of a margin near 1 then matters. If rounding of the margin alone could cause
-// a large slope, the row moves to the side above 1, on which there is no slope. Each row moves
+// There is an exception if the squared hinge loss has a large weight. The slope of this loss is 0
+// above the margin 1, so the side of a margin near 1 matters. If rounding of the margin alone could
+// cause a large slope, the row moves to the side above 1, where the slope is 0. Each row moves
 // there only once. If the next steps lead back to a margin below 1, the row stays below 1.
 func (s *primalSearch) correctSides() (changed bool) {
 	p := s.marginSolver // once, not in every row
@@ -213,8 +214,8 @@ func (s *primalSearch) correctSides() (changed bool) {
 		case p.correctedRows[i] || side == 0:
 			continue
 		case v < 0 && p.isSteep(i, -v/stillTol), side < 0 && p.isSteep(i, dense.ComplementarityTol*dense.Eps*terms):
-			// The margin is set to 1. If it were beyond 1 on the new side too, the line search would miss
-			// the kink.
+			// The margin is set to 1. If it were already beyond 1 on the new side, the line search would
+			// miss the kink.
 			p.correctedRows[i], p.m[i] = true, 1
 		default:
 			s.hidden = s.hidden || v < -learner.DecisionTol

@@ -27,7 +27,7 @@ const (
 
 	// dependentTol decides whether a normal depends linearly on other normals. It does if its
 	// orthogonal remainder is at most dependentTol times as long as the normal. The Gram–Schmidt
-	// method, applied twice, leaves an error of a few eps for each other normal.
+	// method, applied twice, leaves an error of a few eps for each of the other normals.
 	dependentTol = 1e-13
 
 	// quadraticStep bounds short steps. Along a step that changes no margin by more than
@@ -40,21 +40,20 @@ const (
 	lastStep = 1e-8
 
 	// roundedStep also ends the Newton steps: a step is the last if it changes no margin by more than
-	// roundedStep, but is more than half as long as the previous step. With quadratic convergence it
-	// would be shorter, so it consists of rounding errors.
+	// roundedStep, but is more than half as long as the previous step. A step in the phase of
+	// quadratic convergence would be shorter, so this step consists of rounding errors.
 	roundedStep = 1e-4
 
-	// nearStep is the largest change of a margin for which a full Newton step counts as near the
-	// face's minimiser. The multipliers after such a step have the same signs as at the minimiser.
+	// If a full Newton step changes no margin by more than nearStep, its end counts as near the face's
+	// minimiser. The multipliers there have the same signs as at the minimiser.
 	nearStep = .1
 
 	// blockedSteps is the number of successive steps of length zero after which the solver removes
 	// only one constraint at a time. Constraints that are removed together may block one another.
 	blockedSteps = 10
 
-	// stuckRounds is the number of successive rounds without a fall of the objective after which the
-	// dual method replaces the primal method. The dual method costs more for each face, so stuckRounds
-	// is not small.
+	// If the objective has not fallen for stuckRounds successive rounds, the dual method replaces the
+	// primal method. The dual method costs more for each face, so stuckRounds is not small.
 	stuckRounds = 20
 
 	// fixedRounds and kinkRounds limit the number of faces that a solve visits: fixedRounds +
@@ -62,8 +61,8 @@ const (
 	// rest is a reserve for ill-conditioned data.
 	fixedRounds, kinkRounds = 200, 50
 
-	// minSquares is the smallest sum of squares that counts as accurate. In a smaller sum, squares
-	// that underflow may change digits.
+	// minSquares is the smallest sum of squares that counts as accurate. A smaller sum may lose
+	// digits, because some of its squares underflow.
 	minSquares = 0x1p-900
 
 	// maxBisections bounds the number of bisections in a line search if the loss has a smooth part ℓ.

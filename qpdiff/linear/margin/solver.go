@@ -21,8 +21,8 @@ import (
 // of faces is finite if few steps have length zero. If many steps have length zero, the dual method
 // takes over.
 //
-// Without a smooth part ℓ, θ depends on the search only through its last face. The reason is that a
-// factor that was updated during the search is computed anew at the solution.
+// If there is no smooth part ℓ, the search influences θ only through the face at which it ends,
+// because a factor that was updated during the search is computed anew at the solution.
 type marginSolver struct {
 	marginProblem
 	marginFace
@@ -42,8 +42,8 @@ type marginSolver struct {
 	dm        []float64 // the change of the margins along this step
 	decrement float64   // dᵀHd of the last system's solution
 	kinks     []kink
-	// for the method dual: b has the multiplier of each row of the elbow, and v has the gradient
-	// off the support
+	// used by the dual method: b holds the multiplier of each row of the elbow, and v holds the
+	// gradient off the support
 	b, v []float64
 	frac []float64 // for moveFree: the fraction of the step at which each free variable reaches its bound
 	coef []float64 // coefficients of the elbow's normals in a system or a dependency
@@ -52,8 +52,8 @@ type marginSolver struct {
 }
 
 // A kink describes a kink of the objective along a step. The field id is i for the kink of row i,
-// and rows+j for the kink of coordinate j. The field t is the position of the kink, and jump is the
-// jump of the slope at t.
+// and rows+j for the kink of coordinate j. The field t is the position of the kink, and the field
+// jump is the jump of the slope there.
 type kink struct {
 	id                   int
 	t, jump, jumpsBefore float64 // jumpsBefore: the sum of the jumps of earlier kinks, for searchCurved
@@ -212,7 +212,8 @@ func (p *marginSolver) marginSize(i int) float64 {
 }
 
 // isSteep reports whether the squared hinge loss of row i has a large gradient at the distance d
-// from its kink. The gradient is large if it exceeds the terms in the gradient of the objective.
+// from its kink. The gradient is large if one of its entries exceeds the total size of the terms in
+// this entry of the objective's gradient.
 func (p *marginSolver) isSteep(i int, d float64) bool {
 	return p.outweighs(i, 2*p.smooth[1]*p.Copies[i]*d)
 }

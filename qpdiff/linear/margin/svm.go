@@ -43,7 +43,8 @@ import (
 //	λ1: −sᵀw    λ2: −θᵀw
 //	z_i: w/N for i ∈ V,  b_i·w + u_i·θ for i ∈ E,  0 beyond the margin
 //
-// The derivatives in X and y follow from z_i = y_i·x_i, for labels that are any real numbers.
+// The derivatives with respect to X and y follow from z_i = y_i·x_i, for labels that are any real
+// numbers.
 //
 // The derivatives exist under strict complementarity, which fails in three cases:
 //
@@ -54,22 +55,24 @@ import (
 // The paper has only the condition λ2 > 0, which does not suffice. At λ1 = 0 the derivative with
 // respect to λ1 is one-sided, from the right.
 //
-// Rounding can hide on which side of its kink a margin, multiplier or coordinate is. The margin,
-// multiplier or coordinate counts as being at its kink if its distance from the kink is at most 256
-// times its rounding error. This error includes the rounding of the terms of the system above.
+// A margin, multiplier or coordinate counts as being at its kink if its distance from the kink is
+// at most 256 times its rounding error. This error includes the rounding of the terms of the system
+// above.
 //
 // Equal rows z_i, as in a bootstrap sample, count as one row with their total weight. The
-// derivatives hold for changes of the data that keep these rows equal. The derivative in the one
-// row is divided equally among the equal rows. If a change separates equal rows on the elbow, there
-// is no derivative along it, because the multipliers of the rows are not unique; see [SVM.Ties].
+// derivatives are valid for changes of the data that keep these rows equal. The derivative with
+// respect to the combined row is divided equally among the equal rows. Along a change that
+// separates equal rows on the elbow, there is no derivative, because the multipliers of the rows
+// are not unique; see [SVM.Ties].
 //
 // The zero value is ready for Load. The first fit allocates memory, and later fits allocate
 // nothing.
 type SVM struct {
 	// Generalised selects the result of VJP at weakly active rows and coordinates, at which no
-	// derivative exists. True: VJP uses one element of the generalised (Clarke) Jacobian. This is the
-	// Jacobian of another problem, in which each such row stays on the side that its multiplier
-	// selects, and each such coordinate stays at zero. False: VJP returns a NotDifferentiableError.
+	// derivative exists. If Generalised is true, VJP uses one element of the generalised (Clarke)
+	// Jacobian. This is the Jacobian of another problem, in which each weakly active row stays on the
+	// side that its multiplier selects, and each weakly active coordinate stays at zero. If
+	// Generalised is false, VJP returns a NotDifferentiableError.
 	//
 	// There is one exception to this Jacobian. Without the weakly active coordinates, the normals
 	// of the rows on the elbow may be linearly dependent. Each weakly active coordinate then stays
@@ -156,7 +159,7 @@ func (l *SVM) Residual() (float64, error) { return learner.Measured(l, &l.state,
 // equal; [SVM.Ties] lists the pairs of rows for which this matters.
 //
 // If there is no fit, VJP returns ErrNotFitted. If dtheta is not finite or a product overflows, it
-// returns an ArgError of kind ErrNotFinite. After an overflow g is undefined. If strict
+// returns an ArgError of kind ErrNotFinite. After an overflow, g is undefined. If strict
 // complementarity fails and Generalised is not set, it returns a NotDifferentiableError.
 func (l *SVM) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {
 	defer learner.Name(l, &err)
@@ -218,9 +221,10 @@ func (l *SVM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 //
 // Ties describes the g.X of the last VJP with the workspace w. This g.X is a derivative only for
 // changes dX with dᵀdX_i = sign·dᵀdX_k in all calls of visit. For other changes there is no
-// derivative. The vector d has n entries and is valid only during the call. A pair may have a
-// second vector d; the function visit must return true if it needs the second vector. Ties finds no
-// pairs if there is no fit, or if the last derivative with w was not a VJP of this fit.
+// derivative. The vector d has n entries and is valid only during the call. A pair of rows may have
+// two vectors d. In this case visit is called again with the second vector if its first call
+// returns true. Ties finds no pairs if there is no fit, or if the last derivative with w was not a
+// VJP of this fit.
 func (l *marginFit) Ties(w *qpdiff.Workspace, visit func(i, k int, sign float64, d []float64) bool) {
 	if w != nil {
 		qpdiff.Scratch[marginDerivative](w).ties(l, visit)

@@ -19,8 +19,8 @@ type weakMargins struct {
 	// weight of the hinge loss is 0
 	weakFree qpdiff.Weak
 
-	// scratch of listAll: root has the square roots of the Hessian's diagonal, and length the scaled
-	// lengths ‖z_i‖ of the elbow's normals
+	// scratch of listAll: root holds the square roots of the Hessian's diagonal, and length holds the
+	// scaled lengths ‖z_i‖ of the elbow's normals
 	root, length []float64
 	v, b         []float64 // scratch of isDecided: right-hand sides, v for the support and b for the elbow
 }
@@ -51,7 +51,7 @@ func (w *weakMargins) findWeak(p *marginSolver, hasL1 bool) error {
 		root[k] = math.Sqrt(h)
 	}
 	// Upper bounds of the condition numbers are tried first, because they cost little and almost
-	// always decide. The bounds use that no eigenvalue of H is below λ2.
+	// always decide. The bounds use λ2 as a lower bound of the eigenvalues of H.
 	cond := 1.0
 	if p.curved {
 		cond = float64(s) * top / p.l2
@@ -82,11 +82,11 @@ func (w *weakMargins) findWeak(p *marginSolver, hasL1 bool) error {
 	return nil
 }
 
-// isDecided reports whether it is certain on which side of its kink row id, or coordinate id−rows,
-// is. It computes the rounding error with one solve, and compares it with the distance from the
-// kink. isDecided is called only for the rows and coordinates that listAll has listed. In contrast,
-// listAll bounds all errors together, by the condition number of the face's system. The loss must
-// have no smooth part ℓ.
+// isDecided reports whether rounding leaves no doubt about the side of the kink on which a row (id)
+// or a coordinate (id−rows) lies. It computes the rounding error with one solve, and compares it
+// with the distance from the kink. isDecided is called only for the rows and coordinates that
+// listAll has listed. In contrast, listAll bounds all errors together, by the condition number of
+// the face's system. The loss must have no smooth part ℓ.
 func (w *weakMargins) isDecided(p *marginSolver, id int) bool {
 	p.stopper.Look()
 	v, b := dense.Zeros(w.v, len(p.act)), dense.Zeros(w.b, len(p.elbow))
@@ -208,8 +208,8 @@ func (w *weakMargins) listCoords(p *marginSolver, hasL1 bool, root []float64, co
 			}
 			continue
 		}
-		// Only an SVM with λ1 > 0 has coordinates off the support. Errors of the multipliers change their
-		// gradient.
+		// Only an SVM with λ1 > 0 has coordinates off the support. Errors of the multipliers change the
+		// gradient in these coordinates.
 		move := 0.0
 		for e, i := range p.elbow {
 			move = max(move, math.Abs(p.z[i*p.n+j])/length[e])
