@@ -129,7 +129,7 @@ func (l *Learner) New() learn.Learner {
 	return &Learner{Objective: l.Objective, MaxIter: l.MaxIter}
 }
 
-// Convention returns the zero Convention, because no loss is usual for an objective of your own.
+// Convention returns the zero Convention, because an objective of your own has no usual loss.
 func (*Learner) Convention() learn.Convention { return learn.Convention{} }
 
 // Hyperparameters returns nil, because the data do not determine the hyperparameters of your

@@ -35,8 +35,8 @@ func (l *smoothFit) resize(k int) {
 }
 
 // minimise runs Newton's method from l.theta. It shortens a step until the slope at the end of the
-// step is negative, and at most half as large as the slope at the start. Because F is convex, such
-// a step lowers F.
+// step is still negative, and its absolute value is at most half the absolute value of the slope at
+// the start. Because F is convex, such a step lowers F.
 func (l *smoothFit) minimise(limit int) error {
 	o, k := &l.objective, len(l.theta)
 	o.Gradient(l.g, l.theta, l.state.Data, l.hyper)
@@ -138,15 +138,13 @@ func (l *smoothFit) lastStep() error {
 }
 
 const (
-	// bendTol bounds the difference between the Hessians at the start and at the end of a step,
-	// multiplied by the step, relative to the gradient. A gradient counts as rounding only if this
-	// difference is at most bendTol. Rounding alone makes a difference of at most 1/256 if
-	// [dense.Unsolvable] accepts the condition number.
+	// bendTol bounds the product of a step and the change of the Hessian over the step, relative to
+	// the gradient. A gradient counts as rounding only if this product is at most bendTol. Rounding
+	// contributes at most 1/256 to it if [dense.Unsolvable] accepts the condition number.
 	bendTol = 1. / 16
-	// jumpTol is the smallest jump of the gradient along a step, relative to the gradient, that shows
-	// rounding. A gradient counts as rounding only if it jumps by more than jumpTol. For example, if a
-	// gradient consists of the rounding errors of a sum over some thousand rows, it jumps by the
-	// rounding error of one row.
+	// A gradient counts as rounding only if somewhere along the step it jumps by more than jumpTol
+	// times its size. For example, if a gradient consists of the rounding errors of a sum over several
+	// thousand rows, it jumps by the rounding error of one row.
 	jumpTol = 1. / 64
 	// jumpHalvings is the number of halvings of a step in the search for a jump. The last piece has
 	// 2⁻⁵⁰ of the step's length. If a gradient jumps within such a piece, it is not smooth to working
@@ -160,7 +158,8 @@ const (
 // step. The first condition alone does not suffice for a loss that is flat at both ends.
 func (l *smoothFit) isNoise() bool {
 	// norm returns the size of a gradient in units in which the Hessian has a diagonal of about 1; the
-	// pivots give these units. Comparisons are negated, so that a NaN does not count as noise.
+	// pivots give these units. The comparisons below have the form !(a > b), so that a NaN does not
+	// count as noise.
 	norm := func(v func(j int) float64) (size float64) {
 		for j, d := range l.dinv {
 			size = max(size, math.Abs(v(j))*math.Sqrt(d))

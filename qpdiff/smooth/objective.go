@@ -7,9 +7,9 @@ import (
 )
 
 // Objective is your own learning objective F(θ), given only by products with its derivatives. F
-// must be twice continuously differentiable and strongly convex in θ. To differentiate a fit in an
-// input, ∇F must be differentiable in this input. The functions must not write to their arguments,
-// and must not keep references to them.
+// must be twice continuously differentiable and strongly convex in θ. A fit can be differentiated
+// with respect to an input only if ∇F is differentiable with respect to this input. The functions
+// must not write to their arguments, and must not keep references to them.
 type Objective struct {
 	// NumTheta returns the number of parameters for data with n features. If NumTheta is nil, there
 	// are n parameters.
@@ -23,8 +23,9 @@ type Objective struct {
 	Gradient func(g, theta []float64, d learn.Data, hyper []float64)
 	// HVP writes ∇²F(θ)·v to hv.
 	HVP func(hv, v, theta []float64, d learn.Data, hyper []float64)
-	// MixedVJP adds derivatives of vᵀ∇F(θ) to the fields of g that are not nil. Each field gets the
-	// derivative in its input: the hyperparameters, X or y. The vectors θ and v stay fixed.
+	// MixedVJP adds derivatives of vᵀ∇F(θ) to the fields of g that are not nil. To each field it adds
+	// the derivative with respect to the field's input: the hyperparameters, X or y. The vectors θ and
+	// v stay fixed.
 	MixedVJP func(g *learn.Grad, v, theta []float64, d learn.Data, hyper []float64)
 }
 
