@@ -42,12 +42,12 @@ func (n footprint) total() int64 { return memory.Bytes(n.ownBytes + n.splits + n
 // maxAllowed returns the number of bytes that c allows.
 func (c *Config) maxAllowed() int64 { return memory.Bound(cmp.Or(c.MaxBytes, c.Data.MaxBytes)) }
 
-// Bytes returns the largest number of bytes that New(c), evaluations and Final hold. The number
-// includes the copies of the rows of X for each split, or the features of these rows that a
-// [StoredPreparer] stores. It also includes the Bytes of learners that are [learn.SizedLearner]s,
-// and the output of Features. It does not include X itself, the additional memory of DataGradient,
-// or the memory that your Preparer or FeatureMap holds besides its output. Bytes calls Learner and
-// Dims once each. For a Config without Data.X or Learner, it returns 0.
+// Bytes returns an upper bound of the number of bytes that New(c), evaluations and Final hold at
+// any one time. The number includes the copies of the rows of X for each split, or the features of
+// these rows that a [StoredPreparer] stores. It also includes the Bytes of learners that are
+// [learn.SizedLearner]s, and the output of Features. It does not include X itself, the additional
+// memory of DataGradient, or the memory that your Preparer or FeatureMap holds besides its output.
+// Bytes calls Learner and Dims once each. For a Config without Data.X or Learner, it returns 0.
 func (c Config) Bytes() int64 {
 	if x, ok := c.Data.X.(*mat.Dense); c.Data.X == nil || ok && x == nil || c.Learner == nil {
 		return 0
@@ -60,8 +60,9 @@ func (c Config) Bytes() int64 {
 	return c.countCV(learner, c.width(), newLeaveOneOut(&c, learner)).total()
 }
 
-// wholeLearner returns the learner as a [learn.SubsetLearner] if it can hold all examples, so that
-// the learner of each split only leaves out rows. Otherwise it returns nil.
+// wholeLearner returns the learner as a [learn.SubsetLearner] if it can hold all examples. In this
+// case the learner of each split takes over these data, except for the rows on which the split does
+// not train. Otherwise wholeLearner returns nil.
 func (c *Config) wholeLearner(learner learn.Learner) learn.SubsetLearner {
 	if l, ok := learner.(learn.SubsetLearner); ok && !c.Standardise && c.Centring == NoCentring && c.Prepare == nil && !c.views(learner) {
 		return l

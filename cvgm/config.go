@@ -26,7 +26,7 @@ const (
 	// FixedLeastSquares subtracts a constant from the labels, as the paper's experiments do. The
 	// constant is the intercept of an unregularised least-squares fit to the training rows of each
 	// split. Derivatives do not go through this intercept, because it does not depend on the
-	// hyperparameters. If the features were learned and Standardise false, the intercept would
+	// hyperparameters. If the features were learned and Standardise were false, the intercept would
 	// depend on the parameters of the feature map, so New refuses this combination.
 	FixedLeastSquares
 	// MeanCentring subtracts the mean on the training rows from each feature and from the
@@ -48,10 +48,10 @@ type Config struct {
 	// support weights refuse them. See [BalancedWeights].
 	Data   learn.Data
 	Splits []Split
-	// Learner returns a new learner at each call. New calls it once for each split and once more,
-	// and [CV.Final] calls it once. If the learner is a [learn.ClassLearner], Data.Y holds the
-	// numbers of the classes, and [CV.FinalClasses] returns the model. Loss then gets the log odds
-	// of the example's class as prediction, and 1 as label.
+	// Learner returns a new learner at each call. [New] calls Learner once for each split and one
+	// further time, and [CV.Final] calls it once. If the learner is a [learn.ClassLearner], Data.Y
+	// holds the indices of the classes, and [CV.FinalClasses] returns the model. Loss then gets the
+	// log odds of the example's class as its prediction, and 1 as its label.
 	Learner func() learn.Learner
 	Loss    Loss
 	// Prepare makes the features from the columns of Data.X. It is fitted to the training rows of
@@ -60,11 +60,11 @@ type Config struct {
 	// [table.Encoder]. If Prepare is a [StoredPreparer] with many features, the CV holds only the
 	// stored features. If Prepare is nil, the columns of Data.X are the features.
 	Prepare Preparer
-	// Features maps the rows of Data.X to the learner's features. The parameters of the map come
-	// after the learner's hyperparameters in α. Nil: the features are Data.X.
+	// Features maps the rows of Data.X to the learner's features. The parameters of the map come after
+	// the learner's hyperparameters in α. If Features is nil, the features are Data.X.
 	Features FeatureMap
-	// Hyper, if not nil, holds the learner's hyperparameters constant. α then has only the feature
-	// map's parameters.
+	// If Hyper is not nil, it gives fixed values to the learner's hyperparameters, and α has only the
+	// feature map's parameters.
 	Hyper []float64
 	// Standardise maps every feature to (weighted) mean 0 and (population) standard deviation 1 on
 	// each split's training rows. If a feature is constant on the training rows, up to rounding, it
@@ -73,22 +73,23 @@ type Config struct {
 	// constant.
 	Standardise bool
 	Centring    Centring
-	// Generalised selects the result at kinks of the learner, the loss or the feature map, at which
-	// no gradient exists. False: an error that matches qpdiff.ErrNotDifferentiable. True: the
-	// result of the chain rule with one element of the generalised derivative at each kink; see
-	// [CV.Generalised], [learn.KinkedLearner], [KinkedLoss] and [KinkedMap].
+	// Generalised selects the result at kinks of the learner, the loss or the feature map, at which no
+	// gradient exists. If it is false, the result is an error that matches
+	// qpdiff.ErrNotDifferentiable. If it is true, the chain rule uses one element of the generalised
+	// derivative at each kink; see [CV.Generalised], [learn.KinkedLearner], [KinkedLoss] and
+	// [KinkedMap].
 	Generalised bool
-	// Workers bounds the number of goroutines that share the splits. Zero: GOMAXPROCS. The results
-	// do not depend on Workers.
+	// Workers bounds the number of goroutines that share the splits. If Workers is zero, the bound is
+	// GOMAXPROCS. The results do not depend on Workers.
 	Workers int
 	// MaxBytes bounds the memory that the CV holds, with its learners, evaluations and Final: see
 	// [Config.Bytes]. If the CV needs more, New and DataGradient return an error of kind
-	// qpdiff.ErrTooLarge before they allocate. If a learner that fits all splits together fails
-	// ([learn.FoldLearner], [learn.LeaveOneOutLearner]), Eval fits them one by one, and returns
-	// this error if this needs more memory. If the CV needs less than MaxBytes, the learners may
-	// use the rest for working sets that grow. Each learner gets a part that is proportional to its
-	// number of rows. The results do not depend on MaxBytes. Zero: Data.MaxBytes, or the default
-	// that [learn.Data] documents.
+	// qpdiff.ErrTooLarge before they allocate. If a [learn.FoldLearner] or [learn.LeaveOneOutLearner]
+	// fails to fit all splits together, Eval fits them one by one. If this needs more memory than
+	// MaxBytes, Eval also returns an error of kind qpdiff.ErrTooLarge. If the CV needs less than
+	// MaxBytes, the learners may use the rest for working sets that grow. Each learner gets a part
+	// that is proportional to its number of rows. The results do not depend on MaxBytes. If MaxBytes
+	// is zero, the bound is Data.MaxBytes, or the default that [learn.Data] documents.
 	MaxBytes int64
 }
 
@@ -108,8 +109,8 @@ func (c *Config) width() int {
 }
 
 // views reports whether the splits read rows in place. The rows are the rows of Data.X (their
-// stored entries if Data.X is sparse) or the features that Prepare stores. With a feature map or
-// the intercept of FixedLeastSquares, dense rows are copied instead.
+// stored entries if Data.X is sparse) or the features that Prepare stores. If there is a feature
+// map or the intercept of FixedLeastSquares, dense rows are copied, and views returns false.
 func (c *Config) views(l learn.Learner) bool {
 	fixed := c.Centring == FixedLeastSquares && !c.Standardise
 	copies := c.Features != nil || fixed && (c.Prepare != nil || !c.Data.Sparse())

@@ -175,7 +175,7 @@ func (cv *CV) takeRows(l learn.Learner) {
 	}
 }
 
-// addSplit prepares the fit of split j, without its features. firstLearner is the first learner
+// addSplit prepares the fit of split j, except for the features. firstLearner is the first learner
 // that Config.Learner returned.
 func (cv *CV) addSplit(j int, firstLearner learn.Learner) error {
 	c, s, f := cv.c, cv.c.Splits[j], &cv.fits[j]
@@ -371,9 +371,9 @@ func setContext(ctx context.Context, l learn.Learner) {
 	}
 }
 
-// loadForEval loads the data of split f into its learner, if the features depend on α or f is not
-// loaded yet. If there is a cv.fullLearner, the learner of f takes its data from the fullLearner at
-// each evaluation.
+// loadForEval loads the data of split f into its learner, if f is not loaded yet, or if there is a
+// feature map. If cv.fullLearner is not nil, the learner of f takes its data from it at each
+// evaluation.
 func (cv *CV) loadForEval(f *splitFit) error {
 	err := cv.evalState.ctx.Err()
 	switch {
@@ -389,25 +389,24 @@ func (cv *CV) loadForEval(f *splitFit) error {
 	return err
 }
 
-// eval fits the split and computes its validation loss. If the parameter gradient is true, it also
-// computes the derivatives of the loss in the hyperparameters and in the split's features.
-func (f *splitFit) eval(c *Config, hyper []float64, gradient bool, data *dataGradient) error {
+// eval fits the split and computes its validation loss. If withGradient is true, it also computes
+// the derivatives of the loss with respect to the hyperparameters and to the split's features.
+func (f *splitFit) eval(c *Config, hyper []float64, withGradient bool, data *dataGradient) error {
 	if err := f.learner.Fit(f.theta, hyper); err != nil {
 		return err
 	}
-	if err := f.value(c, gradient, data); err != nil || !gradient {
+	if err := f.value(c, withGradient, data); err != nil || !withGradient {
 		return err
 	}
 	f.clearGradient()
 	return f.endGradient(c, f.plainBackward(&f.grad, f.dvalX))
 }
 
-// value computes the validation loss of the fit. If the parameter gradient is true, it also
-// computes the cotangents of the predictions. If data is not nil, it computes the split's part of
-// data.
-func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
+// value computes the validation loss of the fit. If withGradient is true, it also computes the
+// cotangents of the predictions. If data is not nil, value computes the split's part of data.
+func (f *splitFit) value(c *Config, withGradient bool, data *dataGradient) error {
 	f.hasPredictions = false
-	if f.triangle != nil && data == nil && f.setTriangleLoss(gradient) {
+	if f.triangle != nil && data == nil && f.setTriangleLoss(withGradient) {
 		return nil
 	}
 	if err := f.ensurePredictions(); err != nil {
@@ -416,7 +415,7 @@ func (f *splitFit) value(c *Config, gradient bool, data *dataGradient) error {
 	if data != nil {
 		f.data = f.newSplitData(c, data)
 	}
-	if err := f.setLoss(c, gradient || data != nil, data == nil && f.grad.X == nil); err != nil || data == nil {
+	if err := f.setLoss(c, withGradient || data != nil, data == nil && f.grad.X == nil); err != nil || data == nil {
 		return err
 	}
 	return f.dataBackward(c, data)

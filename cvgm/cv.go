@@ -24,9 +24,9 @@ type CV struct {
 	features      int // m, the number of features that the learner receives
 	hyper         int
 	fits          []splitFit
-	// dhyper holds the gradient of each split in the hyperparameters, one after the other; the
-	// grad.Hyper of each fit is a part of dhyper. Sums over the splits read dhyper and results, and
-	// need not read the fits again.
+	// dhyper holds, one after the other, the gradients of the splits with respect to the
+	// hyperparameters. The grad.Hyper of each fit is a part of dhyper. Sums over the splits read
+	// dhyper and results, and need not read the fits again.
 	dhyper       []float64
 	results      []splitResult
 	x            *mat.Dense  // Data.X, the rows that the splits take; nil if it is sparse
@@ -40,9 +40,10 @@ type CV struct {
 	// of a single split is then prepared only when it is first needed. If loo is nil, each split is
 	// fitted by itself.
 	loo *leaveOneOut
-	// These matrices hold the cotangents of the N×m features at the last gradient. The features of
-	// an example have an effect as a training row (asTraining) and as a validation row
-	// (asValidation). totalCotangent is the sum of both. All three are nil without a feature map.
+	// These matrices hold the cotangents of the N×m features at the last gradient. asTraining is the
+	// part from splits in which the example is a training row, and asValidation is the part from
+	// splits in which it is a validation row. totalCotangent is the sum of both. All three are nil
+	// without a feature map.
 	asTraining, asValidation, totalCotangent *mat.Dense
 	isGeneralised                            bool // see Generalised
 	hasPredictions                           bool // the fits hold the predictions of an evaluation
@@ -70,8 +71,8 @@ type splitResult struct {
 	isGeneralised bool // the gradient is at a kink
 }
 
-// Dims returns the length of α. α has the learner's hyperparameters, unless Config.Hyper holds
-// them, followed by the feature map's parameters.
+// Dims returns the length of α. Unless Config.Hyper is set, α begins with the learner's
+// hyperparameters. The feature map's parameters follow.
 func (cv *CV) Dims() int {
 	n := 0
 	if cv.c.Hyper == nil {
@@ -83,9 +84,9 @@ func (cv *CV) Dims() int {
 	return n
 }
 
-// unpack divides v, which is α or a gradient in α, into the learner's part and the feature map's
-// part. If Config.Hyper is set, all of v is the feature map's part, and unpack returns fixedHyper
-// as the learner's part.
+// unpack divides v, which is α or a gradient with respect to α, into the learner's part and the
+// feature map's part. If Config.Hyper is set, all of v is the feature map's part, and unpack
+// returns fixedHyper as the learner's part.
 func (cv *CV) unpack(v, fixedHyper []float64) (hyper, params []float64) {
 	if cv.c.Hyper != nil {
 		return fixedHyper, v

@@ -11,8 +11,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// share returns the MaxBytes for a learner l that loads data of size s. It is the Bytes of l plus a
-// part of the free memory, which l may use for storage that grows during fits.
+// share returns the value of MaxBytes for a learner l that loads data of size s: the Bytes of l
+// plus a part of the free memory. l may use this part for storage that grows during fits.
 func (cv *CV) share(l learn.Learner, s learn.Size) int64 {
 	bound := cv.c.maxAllowed()
 	if bound == memory.Unbounded {
@@ -48,7 +48,7 @@ func (cv *CV) prepare(f *splitFit) {
 	f.train.MaxBytes = cv.share(f.learner, size)
 }
 
-// allExamples returns the data that a learner loads to fit all examples, with the features x.
+// allExamples returns the data with the features x that the learner l loads to fit all examples.
 func (cv *CV) allExamples(x *mat.Dense, l learn.Learner) learn.Data {
 	d := learn.Data{X: x, Y: cv.c.Data.Y, Weights: cv.c.Data.Weights}
 	size := d.Size()
@@ -60,8 +60,8 @@ func (cv *CV) allExamples(x *mat.Dense, l learn.Learner) learn.Data {
 	return d
 }
 
-// countSplits counts the memory for fitting each split by itself, if cv.loo evaluates all splits
-// otherwise. Only the first call changes the count.
+// If cv.loo usually evaluates all splits at once, countSplits counts the memory for fitting each
+// split separately instead. Only the first call changes the count.
 func (cv *CV) countSplits() error {
 	if cv.loo == nil || cv.loo.fittedSingly {
 		return nil

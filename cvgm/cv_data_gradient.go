@@ -22,11 +22,11 @@ import (
 // may not share memory with Config.Data or α. If dx or dy has another shape, DataGradient panics.
 // For learners and losses of labels ±1, dy is the derivative of their formulas in y.
 //
-// If the evaluation fails, DataGradient returns the errors of Eval with a gradient, and the loss,
-// dx and dy are NaN. If only one of the blocks dx and dy has no derivative, DataGradient sets this
-// block to NaN. The error is then of kind ErrNotDifferentiable and names the block and the first
-// split without a derivative. The loss and the other block are still returned. These blocks have no
-// derivative:
+// If the evaluation fails, DataGradient returns the same error as Eval with a gradient, and the
+// loss, dx and dy are NaN. If only one of the blocks dx and dy has no derivative, DataGradient sets
+// this block to NaN. The error is then of kind ErrNotDifferentiable and names the block and the
+// first split without a derivative. The loss and the other block are still returned. These blocks
+// have no derivative:
 //   - dx with Config.Prepare,
 //   - dx with a sparse Config.Data.X that the learner reads in place (see [learn.ViewLearner]),
 //   - dx if Standardise is set and a feature is constant on a split's training rows,
@@ -42,9 +42,9 @@ import (
 //     equal. The multiplier of equal rows is then divided equally among them.
 //   - dy, if moves of the labels make such rows unequal, with the same division.
 //
-// DataGradient costs as much as Eval with a gradient and a fit for each split, plus one Backward of
-// the feature map for the rows. It allocates the gradients of each split. The results do not depend
-// on Config.Workers.
+// DataGradient costs as much as an Eval with a gradient and with a new fit of each split, plus one
+// Backward of the feature map for the rows. It allocates the gradients of each split. The results
+// do not depend on Config.Workers.
 func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) {
 	rows, n := cv.c.Data.X.Dims()
 	if dx != nil {

@@ -35,7 +35,7 @@ func (cv *CV) OutOfFold(dst []float64) error {
 // for each example and one column for each class. As in [CV.OutOfFold], the probabilities come from
 // splits that validate on the example. If several splits validate on it, dst receives the means of
 // their probabilities. If no split does, dst receives NaN. OutOfFoldClasses computes the
-// predictions anew. It returns the errors of OutOfFold. If the learner is not a
+// predictions anew. It returns the same errors as OutOfFold. If the learner is not a
 // [learn.ClassLearner], the error is of kind qpdiff.ErrDomain.
 func (cv *CV) OutOfFoldClasses(dst *mat.Dense) error {
 	l, ok := cv.fits[0].learner.(learn.ClassLearner)
@@ -76,7 +76,7 @@ func (cv *CV) OutOfFoldClasses(dst *mat.Dense) error {
 // Residual returns the largest residual of the optimality conditions in the fits of all splits, at
 // the last Eval or DataGradient. Each residual is relative to the size of its terms: see
 // [learn.VerifiedLearner]. As in [CV.OutOfFold], the error can match qpdiff.ErrNotFitted. If the
-// learner measures no residual, or if all splits were evaluated at once, it matches
+// learner measures no residual, or if all splits were evaluated at once, the error matches
 // qpdiff.ErrDomain.
 func (cv *CV) Residual() (float64, error) {
 	if err := cv.checkEvaluated(); err != nil {

@@ -23,10 +23,10 @@ type FeatureMap interface {
 	// Forward maps the N rows of x. The N×out result belongs to the map and is valid until the next
 	// call. A feature that is not finite is an error.
 	Forward(params []float64, x *mat.Dense) (*mat.Dense, error)
-	// Backward gets dfeatures, the derivative of a scalar in the N×out features of the last
-	// Forward. It adds the derivative of this scalar in the parameters to dparams. If dx is not
-	// nil, it adds the derivative in the N×in rows to dx. Derivatives that overflow are ±Inf or
-	// NaN.
+	// Backward takes dfeatures, the derivative of a scalar with respect to the N×out features that the
+	// last Forward returned. It adds the derivative of this scalar with respect to the parameters to
+	// dparams. If dx is not nil, it adds the derivative with respect to the N×in rows to dx.
+	// Derivatives that overflow are ±Inf or NaN.
 	Backward(dparams []float64, dx, dfeatures *mat.Dense)
 }
 

@@ -31,10 +31,10 @@ type GapMonitor struct {
 	// estimate is the mean of the risks of the runs. It estimates the risk of an equally long
 	// search with somewhat fewer data (nested cross-validation; Varma and Simon 2006).
 	Nested []NestedSearch
-	// Risk is the true risk at a step. Nil: it is not known.
+	// Risk is the true risk at a step. If Risk is nil, the true risk is not known.
 	Risk func(search.Step) (float64, error)
-	// Patience ends the sequence after this number of successive steps without a new lowest
-	// estimate. Zero: the sequence ends with the search.
+	// Patience ends the sequence after this number of successive steps without a new lowest estimate.
+	// If Patience is zero, the sequence ends with the search.
 	Patience int
 }
 
@@ -140,8 +140,8 @@ func (m GapMonitor) Best(steps iter.Seq2[search.Step, error]) (GapStep, error) {
 	return best, nil
 }
 
-// nested returns a function that estimates the risk as the mean over the nested searches. At every
-// call, this function advances each nested search by one step.
+// nested returns a function that estimates the risk as the mean of the risks of the nested
+// searches. At every call, this function advances each nested search by one step.
 func (m GapMonitor) nested(next []func() (search.Step, error, bool)) func(search.Step) (float64, error) {
 	risks := slices.Repeat([]float64{math.NaN()}, len(next)) // NaN before the first step
 	return func(search.Step) (float64, error) {

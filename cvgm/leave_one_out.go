@@ -26,8 +26,8 @@ type leaveOneOut struct {
 	fittedSingly bool // the splits have also been fitted one by one, and their memory is counted
 	foldNormal   learn.FoldNormal
 	sums         normalise.Sums // for the deviations of scaled features
-	// prepared is the output of a FixedPreparer for all rows with a weight above 0, or nil without
-	// one.
+	// prepared is the output of a FixedPreparer for all rows with a weight above 0, or nil if there is
+	// no FixedPreparer.
 	prepared *mat.Dense
 }
 
@@ -102,8 +102,8 @@ func newLeaveOneOut(c *Config, learner learn.Learner) *leaveOneOut {
 }
 
 // sameInAllSplits reports whether each row has the same features in all splits. The features in
-// scaledFeatures need not be the same: each split normalises them with the statistics of its
-// training rows.
+// scaledFeatures are compared before normalisation, which each split does with the statistics of
+// its training rows.
 func (c *Config) sameInAllSplits() (scaledFeatures []bool, fixed bool) {
 	if c.Prepare == nil {
 		return nil, true
@@ -114,9 +114,9 @@ func (c *Config) sameInAllSplits() (scaledFeatures []bool, fixed bool) {
 	return nil, false
 }
 
-// normalise prepares the learner for normalised features. With Standardise all features are
-// normalised. Otherwise the features in scaledFeatures are. It returns false if the learner cannot
-// normalise them.
+// normalise prepares the learner for normalised features. If Standardise is set, all features are
+// normalised. Otherwise only the features in scaledFeatures are normalised. normalise returns false
+// if the learner cannot normalise them.
 func (a *leaveOneOut) normalise(c *Config, scaledFeatures []bool) bool {
 	l, ok := a.learner.(learn.NormalFoldLearner)
 	if !ok {
@@ -126,8 +126,7 @@ func (a *leaveOneOut) normalise(c *Config, scaledFeatures []bool) bool {
 	if c.Standardise {
 		a.foldNormal.Scaled = slices.Repeat([]bool{true}, c.width())
 	} else if slices.Contains(scaledFeatures, true) {
-		// The other features are centred, too. This changes nothing only if there is an
-		// intercept.
+		// The other features are centred, too. Without an intercept, this would change the result.
 		theta, _ := a.learner.Dims(c.width())
 		if a.foldNormal.Scaled = scaledFeatures; len(scaledFeatures) != c.width() || theta == c.width() && !a.foldNormal.Intercept {
 			return false
@@ -168,8 +167,8 @@ func (a *leaveOneOut) prepare(c *Config, x *mat.Dense) error {
 	return nil
 }
 
-// loadRows computes from the rows x everything that does not depend on α. If it returns an error,
-// the caller fits the splits one by one to find the error.
+// loadRows computes everything that depends on the rows x but not on α. If it returns an error, the
+// caller fits the splits one by one to find the error.
 func (a *leaveOneOut) loadRows(c *Config, x *mat.Dense) error {
 	if c.Features != nil {
 		return nil

@@ -16,10 +16,10 @@ type Loss interface {
 
 // A KinkedLoss is a continuous Loss with kinks in the prediction. At a kink it has one-sided
 // slopes. If a prediction is at a kink to working precision, a CV needs Config.Generalised, and
-// uses the slope that Kink returns. There is one exception: in a gradient in the hyperparameters
-// alone, the prediction may have the derivative 0, within rounding, in each of them. The loss then
-// has the derivative 0, too, and Config.Generalised is not needed. For example, a validation row
-// may be equal to a support vector at the margin.
+// uses the slope that Kink returns. There is one exception: if the gradient is only with respect to
+// the hyperparameters, the derivative of the prediction with respect to each of them may be 0,
+// within rounding. In this case the derivative of the loss is 0, too, and Config.Generalised is not
+// needed. For example, a validation row may be equal to a support vector at the margin.
 type KinkedLoss interface {
 	Loss
 	// Kink returns the distance from the prediction to the nearest kink, and an element of the
@@ -27,8 +27,8 @@ type KinkedLoss interface {
 	Kink(prediction, y float64) (distance, slope float64)
 }
 
-// A LabelLoss is a Loss with a derivative in the label. A CV needs it for a gradient in the labels;
-// see [CV.DataGradient].
+// A LabelLoss is a Loss with a derivative with respect to the label. A CV needs it for a gradient
+// with respect to the labels; see [CV.DataGradient].
 type LabelLoss interface {
 	Loss
 	// LabelSlope returns ∂c/∂y, NaN if it does not exist.
@@ -42,15 +42,15 @@ type LabelLoss interface {
 const lossKinkTol = 1e-10
 
 // The terms of a kernel machine's prediction are computed only if the prediction is near a kink: if
-// the distance is at most nearLossKink times |prediction| + |label|. This suffices for terms that
-// are 1e6 times as large as their sum.
+// the distance is at most nearLossKink·(|prediction| + |label|). This suffices for terms that are
+// 1e6 times as large as their sum.
 const nearLossKink = 1e-4
 
 // A prediction at a kink is treated as constant if its derivative is at most heldTol times the sum
-// of the moduli of the derivative's terms. Each term has a relative error of a few 2⁻⁵² times a
-// condition number. In some 60 problems of a few rows, a symmetry of the data made the prediction
-// constant. In these problems the derivative was at most 2⁻⁵¹ times the sum of the moduli. A
-// derivative that is smaller than heldTol has at most three correct digits.
+// of the moduli of the derivative's terms. The relative error of each term is a small multiple of
+// 2⁻⁵²·κ, where κ is a condition number. In some 60 problems of a few rows, a symmetry of the data
+// made the prediction constant. In these problems the derivative was at most 2⁻⁵¹ times the sum of
+// the moduli. A derivative that is smaller than heldTol has at most three correct digits.
 const heldTol = 256 * 0x1p-52
 
 // SquaredError is the regression loss (ŷ − y)².
@@ -69,7 +69,7 @@ func (SquaredError) LabelSlope(prediction, y float64) float64 { return 2 * (y - 
 // its slope is NaN.
 type AbsoluteError struct{}
 
-// Eval returns |ŷ − y|, and the sign of ŷ − y or NaN at ŷ = y.
+// Eval returns |ŷ − y| and its slope: the sign of ŷ − y, or NaN if ŷ = y.
 func (AbsoluteError) Eval(prediction, y float64) (loss, slope float64) {
 	r := prediction - y
 	if r == 0 {
@@ -176,7 +176,7 @@ func labelSlope(l Loss, prediction, y float64) float64 {
 // which its slope is NaN.
 type Hinge struct{}
 
-// Eval returns max(0, 1 − yŷ) and its slope: −y, 0, or NaN at yŷ = 1.
+// Eval returns max(0, 1 − yŷ) and its slope: −y if yŷ < 1, 0 if yŷ > 1, and NaN if yŷ = 1.
 func (Hinge) Eval(prediction, y float64) (loss, slope float64) {
 	switch m := y * prediction; {
 	case m < 1:

@@ -22,7 +22,7 @@ type Model struct {
 	Hyper     []float64 // the learner's hyperparameters
 	Theta     []float64 // weights of the m features, then the learner's own intercept if it has one
 	Intercept float64   // added to predictions; 0 with NoCentring
-	Prepared  Prepared  // makes features of the columns of x; nil: the columns are the features
+	Prepared  Prepared  // makes features of the columns of x; if nil, the columns are the features
 	// The learner's features are (φ(x) − Mean)/Std. With Standardise, a constant feature has the
 	// Std math.MaxFloat64.
 	Mean, Std []float64
@@ -31,8 +31,8 @@ type Model struct {
 	// Kernel makes the predictions, in place of θᵀx, if the learner is a [kernel.Machine]. Kernel
 	// holds the support rows. For other learners it is nil.
 	Kernel *kernel.Model
-	// Predictor makes the predictions if the learner is no [kernel.Machine] and does not predict by
-	// θᵀx. It holds the data that its predictions need. Otherwise it is nil.
+	// Predictor is nil if the learner is a [kernel.Machine] or predicts by θᵀx. For any other learner,
+	// Predictor makes the predictions, and holds the data that they need.
 	Predictor learn.Predictor
 	// LogOdds is true if the predictions are the log odds of the label +1. This holds if the
 	// Convention of the learner is learn.LogisticLoss. The JSON of a pipeline contains LogOdds. The
@@ -56,9 +56,8 @@ func (cv *CV) Final(alpha []float64) (*Model, error) {
 }
 
 // FinalOn is Final for some of the examples, such as the training rows of a split. The parameter
-// rows lists the numbers of these examples, which start at 0. If a number is out of range or listed
-// twice, the error is of kind ErrDomain. If all these examples have the weight 0, the error is of
-// kind ErrEmpty.
+// rows holds the indices of these examples. If an index is out of range or occurs twice, the error
+// is of kind ErrDomain. If all these examples have the weight 0, the error is of kind ErrEmpty.
 func (cv *CV) FinalOn(rows []int, alpha []float64) (*Model, error) {
 	return cv.FinalContext(context.Background(), rows, alpha)
 }
@@ -340,7 +339,7 @@ func (m *Model) Risk(loss Loss, d learn.Data) (float64, error) {
 	return weightedMean(losses, d.Weights)
 }
 
-// weightedMean returns the mean of the losses with the given weights (nil: equal weights). It
+// weightedMean returns the mean of the losses with the given weights (equal weights if nil). It
 // ignores a loss of weight 0.
 func weightedMean(losses, weights []float64) (float64, error) {
 	w := sample.Relative(weights, sample.Complement(nil, len(losses)))

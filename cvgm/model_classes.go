@@ -12,9 +12,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// FinalClasses is FinalContext for a [learn.ClassLearner]. It returns a model for each class. The
-// prediction of each model is the decision value of its class. Model.LogOdds is not set, because
-// only the difference of two decision values is a log odds.
+// FinalClasses does the work of FinalContext for a [learn.ClassLearner]. It returns a model for
+// each class. The prediction of each model is the decision value of its class. Model.LogOdds is not
+// set, because only the difference of two decision values is a log odds.
 func (cv *CV) FinalClasses(ctx context.Context, rows []int, alpha []float64) ([]*Model, error) {
 	l, ok := cv.fits[0].learner.(learn.ClassLearner)
 	if !ok {
@@ -43,8 +43,9 @@ func (cv *CV) FinalClasses(ctx context.Context, rows []int, alpha []float64) ([]
 // ClassProbabilities returns the probability of each class for each row of x. The models come from
 // [CV.FinalClasses]. The result has one row for each row of x and one column for each class. A
 // probability is exp(decision) divided by the sum of exp(decision) over the classes.
-// ClassProbabilities returns the errors of [Model.Predict], with the class added. With one model,
-// the error is of kind ErrShape; without a model, it is of kind ErrEmpty.
+// ClassProbabilities returns the errors of [Model.Predict], and adds the class to the message. If
+// there is only one model, the error is of kind ErrShape; if there is no model, the error is of
+// kind ErrEmpty.
 func ClassProbabilities(models []*Model, x mat.Matrix) (*mat.Dense, error) {
 	if err := args.TooFew("models", len(models), 2, "give all of CV.FinalClasses"); err != nil {
 		return nil, err

@@ -61,8 +61,8 @@ var modelKeys = map[string]map[string]bool{
 	"kernel_machine": {"kernel": true, "degree": false, "shape": false, "groups": false, "kernel_parameters": true, "rows": true, "coefficients": true, "constant": true},
 }
 
-// MarshalJSON writes a linear model, or a kernel machine with a kernel.RBF, kernel.ARD or
-// kernel.Polynomial kernel and its support rows. It writes the tuned hyperparameters, the
+// MarshalJSON writes a linear model, or a kernel machine and its support rows if the kernel is a
+// kernel.RBF, kernel.ARD or kernel.Polynomial. It writes the tuned hyperparameters, the
 // standardisation, and the feature map if it is a Perceptron or a LinearMap. The text ends with a
 // checksum of the values. For any other kernel, map or predictor, and for a model whose parts do
 // not fit together or are not finite, MarshalJSON returns an error.
@@ -103,8 +103,8 @@ func (m Model) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the text that MarshalJSON writes. If the text does not describe a model,
 // UnmarshalJSON returns an error and does not change m. The error is a *qpdiff.ArgError if a part
 // is missing, unknown, repeated or null, if parts do not fit together, or if the checksum is
-// missing or wrong. Other spaces, escapes, orders of keys, and other forms of the same float64
-// numbers are allowed.
+// missing or wrong. The text may differ from the text of MarshalJSON in spaces, escapes, the order
+// of keys, and the form of numbers with the same float64 value.
 func (m *Model) UnmarshalJSON(text []byte) error {
 	var in modelJSON
 	// The format is checked first. Otherwise the text of another version would be reported as

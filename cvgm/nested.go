@@ -27,10 +27,10 @@ type Score struct {
 
 // NestedScores estimates the risk of candidates by nested cross-validation (Varma and Simon 2006).
 // For each outer fold, NestedScores calls the function losses. This function runs the search of
-// each candidate on the examples fold.Train. It returns the losses of the candidate's model on the
-// examples fold.Val, as [candidate][example]. No search may see the fold's validation rows.
-// [CV.FinalOn] and [Model.Losses] compute the losses. The folds, for example from [KFold], need not
-// validate on all examples.
+// each candidate on the examples fold.Train. Entry [c][i] of its result is the loss of candidate
+// c's model on example fold.Val[i]. No search may see the fold's validation rows. [CV.FinalOn] and
+// [Model.Losses] compute the losses. The folds, for example from [KFold], need not validate on all
+// examples.
 //
 // The Loss of a candidate is the mean of its losses on the validated examples. If several folds
 // validate on an example, the example counts once, with its mean loss over these folds. The
@@ -39,9 +39,9 @@ type Score struct {
 // search.
 //
 // The parameter workers bounds the number of goroutines that share the folds, and so the number of
-// concurrent calls of losses. Zero: GOMAXPROCS. The scores do not depend on workers. After ctx is
-// done, no further fold begins. If folds fail, NestedScores returns the error of the fold with the
-// lowest index, as a [SplitError].
+// concurrent calls of losses. If workers is zero, the bound is GOMAXPROCS. The scores do not depend
+// on workers. After ctx is done, no further fold begins. If folds fail, NestedScores returns the
+// error of the fold with the lowest index, as a [SplitError].
 func NestedScores(ctx context.Context, folds []Split, workers int, losses func(ctx context.Context, fold Split) ([][]float64, error)) ([]Score, error) {
 	if err := args.First(
 		args.BadIf(len(folds) == 0, "folds", qpdiff.ErrEmpty, "draw some, for example with KFold", "are none"),
@@ -88,8 +88,8 @@ func NestedScores(ctx context.Context, folds []Split, workers int, losses func(c
 	return scores, nil
 }
 
-// checkLosses returns an error unless the fold has a loss for each validation row and each of the
-// given number of candidates.
+// checkLosses returns an error unless losses has as many candidates as given, and each candidate
+// has one loss for each validation row of the fold.
 func checkLosses(losses [][]float64, fold Split, candidates int) error {
 	if len(losses) == 0 || len(losses) != candidates {
 		return args.Bad("losses", qpdiff.ErrShape, "return the losses of each candidate, the same ones for each fold", "are of %d candidates, those of fold 0 of %d", len(losses), candidates)
@@ -155,13 +155,13 @@ func meanAndError(losses []float64) (mean, se float64, err error) {
 //
 // If errors is 0, Simplest returns the first score with the lowest Loss. If errors is 1, it applies
 // a one-standard-error rule: it selects a simpler candidate if the data do not distinguish this
-// candidate from the best. The rule of Breiman, Friedman, Olshen and Stone (1984) uses the Error of
-// the score with the lowest Loss. For this rule, or for losses on different examples, set every
-// Paired to this Error.
+// candidate from the best. The original one-standard-error rule (Breiman, Friedman, Olshen and
+// Stone 1984) uses the Error of the score with the lowest Loss. To apply the original rule, or for
+// losses on different examples, set every Paired to this Error.
 //
-// If there are no scores, the error is of kind [qpdiff.ErrEmpty]. If errors is below 0 or not
-// finite, it is of kind [qpdiff.ErrDomain]. If a Paired is below 0, if a value is NaN or −Inf, or
-// if the lowest loss is +Inf, it is of kind [qpdiff.ErrNotFinite].
+// If there are no scores, the error is of kind [qpdiff.ErrEmpty]. If the argument errors is below 0
+// or not finite, the error is of kind [qpdiff.ErrDomain]. If a Paired is below 0, if a value is NaN
+// or −Inf, or if the lowest loss is +Inf, the error is of kind [qpdiff.ErrNotFinite].
 func Simplest(scores []Score, errors float64) (int, error) {
 	if err := args.First(
 		args.BadIf(len(scores) == 0, "scores", qpdiff.ErrEmpty, "give at least one candidate", "are none"),

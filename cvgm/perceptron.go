@@ -27,8 +27,9 @@ type Perceptron struct {
 	// Widths are the number of inputs, the numbers of units of the hidden layers, and the number of
 	// features. There are at least two widths, all positive.
 	Widths []int
-	// Workers is the largest number of goroutines that share a Forward or Backward. Small networks
-	// on few rows use one goroutine. Zero: GOMAXPROCS. The results do not depend on Workers.
+	// Workers is the largest number of goroutines that share one call of Forward or Backward. If
+	// Workers is zero, the number is GOMAXPROCS. Small networks on few rows use one goroutine. The
+	// results do not depend on Workers.
 	Workers int
 
 	params []float64 // a copy of the parameters of the last Forward
@@ -47,9 +48,9 @@ type Perceptron struct {
 	atKink               []bool    // by part
 }
 
-// layer is one affine map W·h + b of a Perceptron. Products with W use the rows of W or of its
-// transpose, whichever are longer, because short vector operations are slower than loops: see
-// wideLayer.
+// layer is one affine map W·h + b of a Perceptron. Products with W use either the rows of W or the
+// rows of its transpose. The longer rows are used, because vector operations on short rows are
+// slower than loops: see wideLayer.
 type layer struct {
 	in, out int
 	w, b    []float64 // within Perceptron.params
@@ -97,8 +98,9 @@ func (p *Perceptron) Init(params []float64, src Source) {
 	}
 }
 
-// Forward maps the N rows of x. If Widths do not describe a network, the error matches ErrDomain;
-// if params or x has the wrong size, ErrShape; and if features overflow, ErrNotFinite.
+// Forward maps the N rows of x. If Widths does not describe a network, the error matches ErrDomain.
+// If params or x has the wrong size, it matches ErrShape. If features overflow, it matches
+// ErrNotFinite.
 func (p *Perceptron) Forward(params []float64, x *mat.Dense) (*mat.Dense, error) {
 	if err := p.prepare(params, x); err != nil {
 		return nil, err
@@ -151,14 +153,14 @@ func (p *Perceptron) prepare(params []float64, x *mat.Dense) error {
 	return nil
 }
 
-// Each smallPart multiplications justify one more goroutine. The number of multiplications is the
-// number of rows times the number of parameters. smallPart of them take about twenty times as long
-// as waking a goroutine.
+// One more goroutine is used for every smallPart multiplications. This many multiplications take
+// about twenty times as long as waking a goroutine. The number of multiplications is the number of
+// rows times the number of parameters.
 const smallPart = 1 << 17
 
 // share sets the number of parts into which the rows are divided. Backward also divides the units
 // of each layer into this number of parts. Every sum over rows is computed within one part, in the
-// order of the rows. So the number of parts does not affect the bits.
+// order of the rows. So the number of parts does not affect the bits of the results.
 func (p *Perceptron) share() {
 	workers := p.Workers
 	if workers <= 0 {
@@ -238,9 +240,10 @@ func (y *layer) forward(z, h []float64) {
 	}
 }
 
-// Backward takes dfeatures, the derivative of a scalar in the features of the last Forward. It adds
-// the scalar's derivative in the parameters to dparams and, unless dx is nil, its derivative in x
-// to dx. It panics if an argument has the wrong size, or if there was no Forward.
+// Backward takes dfeatures, the derivative of a scalar with respect to the features that the last
+// Forward returned. It adds the scalar's derivative with respect to the parameters to dparams. If
+// dx is not nil, it adds the derivative with respect to x to dx. It panics if an argument has the
+// wrong size, or if there was no Forward.
 func (p *Perceptron) Backward(dparams []float64, dx, dfeatures *mat.Dense) {
 	rows, _ := p.out.Dims()
 	checkBackward(p, rows, dparams, dx, dfeatures)
@@ -284,8 +287,9 @@ func (p *Perceptron) rowsPart(part int) error {
 	return nil
 }
 
-// unitsPart computes the derivative in the parameters that belong to a part of each layer's
-// units. It adds this derivative to dparams. It sums over the rows in their order.
+// unitsPart computes the derivative with respect to the parameters of some units of each layer: the
+// units of the given part. It adds this derivative to dparams. It sums over the rows in their
+// order.
 func (p *Perceptron) unitsPart(part int) error {
 	for l := range p.layers {
 		y := &p.layers[l]

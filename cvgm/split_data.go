@@ -13,8 +13,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// newSplitData returns a splitData. It computes the derivatives of the loss with respect to the
-// labels, at the predictions.
+// newSplitData returns a splitData with the derivatives of the loss with respect to the labels,
+// evaluated at the predictions.
 func (f *splitFit) newSplitData(c *Config, want *dataGradient) *splitData {
 	d := &splitData{}
 	if !want.wantY {

@@ -17,8 +17,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// splitFit is the workspace of one split. The fields that each evaluation reads come first, up to
-// joint, because the fits of thousands of splits are too large for the caches.
+// splitFit is the workspace of one split. The fields that each evaluation reads come first, because
+// the fits of thousands of splits are too large for the caches. The last of them is the field
+// joint.
 type splitFit struct {
 	learner     learn.Learner
 	predictor   learn.Predictor // the learner, if it predicts in place of θᵀx
@@ -36,15 +37,16 @@ type splitFit struct {
 	grad        learn.Grad // has Hyper unless Config.Hyper is set, and X only with a feature map
 	dval        []float64
 	dvalX       *mat.Dense // dval as a matrix
-	// readsInPlace is set if train holds the rows of all examples, or their features that Prepare
-	// stores, without a copy. The learner then reads the rows of split.Train and normalises them.
+	// readsInPlace is set if train refers to the rows of all examples, or to the stored features of
+	// these rows, without a copy. In this case the learner reads the rows of split.Train and
+	// normalises them.
 	readsInPlace bool
 	loaded       bool // the last load succeeded
 	metKink      bool // the last gradient met a kink of the loss
 	fitFailed    bool // before the gradient
-	// triangle is a triangular matrix from which the loss and its gradient are computed without the
-	// validation rows; nil: the rows are used. With a triangle, the predictions are computed only
-	// if they are needed: see ensurePredictions.
+	// If triangle is not nil, the loss and its gradient are computed from it instead of from the
+	// validation rows, and the predictions are computed only if they are needed: see
+	// ensurePredictions.
 	hasPredictions bool
 	triangle       *sample.Triangle
 	joint          *jointFit // for a learn.ClassLearner; otherwise nil
@@ -97,8 +99,9 @@ func (f *splitFit) prepare(c *Config, m int, viewed bool) {
 	}
 }
 
-// load loads the split's training rows of x, as features, into the learner. It normalises the
-// features with the statistics of the training rows, and subtracts the intercept from the labels.
+// load loads the features of the split's training rows into the learner. The rows are rows of x. It
+// normalises the features with the statistics of the training rows, and subtracts the intercept
+// from the labels.
 func (f *splitFit) load(c *Config, x *mat.Dense) (err error) {
 	if f.readsInPlace {
 		err = f.loadView(c, x)
@@ -139,7 +142,8 @@ func (f *splitFit) loadCopies(c *Config, x *mat.Dense) error {
 }
 
 // triangleEntries returns the number of entries of the field triangle for a split with v validation
-// rows, or 0 if the split uses the rows instead. The learner has params parameters for m features.
+// rows, or 0 if the split uses the rows instead. The argument params is the learner's number of
+// parameters for m features.
 func (c *Config) triangleEntries(l learn.Learner, v, m, params int) int {
 	_, squares := c.Loss.(SquaredError)
 	_, predicts := l.(learn.Predictor)
@@ -182,11 +186,11 @@ func (f *splitFit) ensurePredictions() error {
 	return predictRows(f.prediction, f.predictor, &f.workspace, f.theta, f.intercept, f.valX)
 }
 
-// setTriangleLoss computes the validation loss from the triangle, and if the parameter gradient is
-// true, the cotangent of θ. It reports whether both are finite.
-func (f *splitFit) setTriangleLoss(gradient bool) bool {
+// setTriangleLoss computes the validation loss from the triangle. If withGradient is true, it also
+// computes the cotangent of θ. It reports whether all results are finite.
+func (f *splitFit) setTriangleLoss(withGradient bool) bool {
 	var slopes []float64
-	if gradient {
+	if withGradient {
 		slopes = f.dtheta
 	}
 	f.loss, f.metKink = f.triangle.Loss(f.theta, slopes), false
@@ -231,11 +235,11 @@ func (f *splitFit) loadView(c *Config, x *mat.Dense) error {
 	return f.learner.Load(f.train)
 }
 
-// setLoss computes the validation loss and, if the parameter gradient is true, the cotangents of
-// the predictions. The parameter hyper is true if the cotangents serve only for derivatives in the
-// hyperparameters.
-func (f *splitFit) setLoss(c *Config, gradient, hyper bool) error {
-	if _, ok := c.Loss.(SquaredError); ok && f.setSquaresLoss(gradient) {
+// setLoss computes the validation loss. If withGradient is true, it also computes the cotangents of
+// the predictions. The parameter hyper is true if the cotangents are needed only for derivatives
+// with respect to the hyperparameters.
+func (f *splitFit) setLoss(c *Config, withGradient, hyper bool) error {
+	if _, ok := c.Loss.(SquaredError); ok && f.setSquaresLoss(withGradient) {
 		return nil
 	}
 	kinks, _ := c.Loss.(KinkedLoss)
@@ -249,7 +253,7 @@ func (f *splitFit) setLoss(c *Config, gradient, hyper bool) error {
 		}
 		weight := f.valWeights.At(i)
 		f.loss += float64(weight * value) // rounded before the sum, as in judgeSquares
-		if !gradient {
+		if !withGradient {
 			continue
 		}
 		if kinks != nil {
@@ -405,7 +409,7 @@ func (f *splitFit) plainBackward(g *learn.Grad, dval *mat.Dense) error {
 }
 
 // cotangent sets dtheta to the cotangent of θ. If wantRows is set, it sets dval to the cotangent of
-// the validation rows. If the triangle gave the loss, dtheta is set already.
+// the validation rows. If the loss was computed from the triangle, dtheta is already set.
 func (f *splitFit) cotangent(wantRows bool, dval *mat.Dense) {
 	if !f.hasPredictions {
 		return

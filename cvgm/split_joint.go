@@ -16,7 +16,7 @@ type jointFit struct {
 }
 
 // newJointFit returns the jointFit of a [learn.ClassLearner], or nil for any other learner. It
-// copies the labels, which are numbers of classes, and then sets each label to 1.
+// copies the class indices from labels, and then sets each entry of labels to 1.
 func newJointFit(l learn.Learner, labels []float64) *jointFit {
 	c, ok := l.(learn.ClassLearner)
 	if !ok {
@@ -33,7 +33,7 @@ func newJointFit(l learn.Learner, labels []float64) *jointFit {
 func block(v []float64, c, size int) []float64 { return v[c*size:][:size] }
 
 // predict sets dst to the log odds η_y − log Σ_{c≠y} exp(η_c) of each normalised row of x, where y
-// is the class of the row. It sets slopes to the derivatives of the log odds in η.
+// is the class of the row. It sets slopes to the derivatives of the log odds with respect to η.
 func (j *jointFit) predict(dst, theta []float64, x *mat.Dense) {
 	rows := len(j.ownClass)
 	if rows == 0 {
@@ -55,7 +55,7 @@ func (j *jointFit) predict(dst, theta []float64, x *mat.Dense) {
 }
 
 // logOdds computes the log odds of each row's class from the decisions. It sets dst to the log
-// odds, and slopes to their derivatives in the decisions.
+// odds, and slopes to the derivatives of the log odds with respect to the decisions.
 func (j *jointFit) logOdds(dst []float64) {
 	rows := len(j.ownClass)
 	classes := len(j.decisions) / max(1, rows)

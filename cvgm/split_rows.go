@@ -9,9 +9,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// predictRows writes the predictions for the normalised rows of x to dst. If learner is not nil, it
-// makes the predictions. Otherwise they are θᵀx, plus the intercept in theta if there is one. In
-// both cases predictRows adds the parameter intercept.
+// predictRows writes the predictions for the normalised rows of x to dst. If learner is not nil,
+// the learner makes the predictions. Otherwise a prediction is θᵀx, plus the last entry of theta if
+// this is an intercept. In both cases predictRows also adds its argument intercept.
 func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, theta []float64, intercept float64, x *mat.Dense) error {
 	if learner != nil {
 		err := learner.Predict(w, dst, x)
@@ -23,7 +23,8 @@ func predictRows(dst []float64, learner learn.Predictor, w *qpdiff.Workspace, th
 	return nil
 }
 
-// linearRows is predictRows for rows of m features, which are stride entries apart in x.
+// linearRows does the work of predictRows without a learner. The rows have m features and start
+// stride entries apart in x.
 func linearRows(dst, theta []float64, intercept float64, x []float64, m, stride int) {
 	constant, weights, i := sample.Sum(intercept, theta[m:]), theta[:m], 0
 	row := func(i int) []float64 { return x[i*stride:][:len(weights)] }
@@ -56,10 +57,9 @@ func linearRows(dst, theta []float64, intercept float64, x []float64, m, stride 
 	}
 }
 
-// setRows sets dst to the sum of coef[i]·xᵢ over the first two or three rows xᵢ of x, each with m
-// entries, so that an even number of rows remains. It returns the number of summed rows. If x has
-// only one row, setRows sets dst to 0 and returns 0. The bits are the same as for clear(dst) and
-// addRows.
+// setRows sets dst to the sum of coef[i]·xᵢ over the first rows xᵢ of x, each with m entries. It
+// sums two rows, or three if x has an odd number of rows, and returns how many. If x has only one
+// row, setRows sets dst to 0 and returns 0. The bits are the same as for clear(dst) and addRows.
 func setRows(dst []float64, m int, coef, x []float64) (rows int) {
 	if len(coef) < 2 {
 		clear(dst)
@@ -84,8 +84,9 @@ func setRows(dst []float64, m int, coef, x []float64) (rows int) {
 	return rows
 }
 
-// addRows adds coef[i]·xᵢ to dst for the first four rows xᵢ of x, or for two or one if x has fewer.
-// It returns the number of added rows. The bits of the sum do not depend on this number.
+// addRows adds coef[i]·xᵢ to dst for the first rows xᵢ of x: for four rows if x has as many,
+// otherwise for two, and for one row if x has only one. It returns the number of added rows. The
+// bits of the sum do not depend on this number.
 func addRows(dst, coef, x []float64) (rows int) {
 	n := len(dst)
 	first := x[:n]

@@ -24,9 +24,9 @@ type Split struct{ Train, Val []int }
 // training rows, and the other entries are the validation rows. k = 1 is simple out-of-sample
 // validation, the paper's K = 1.
 //
-// An evaluation of the CV loss on k random splits costs k times an evaluation on one. This also holds
-// with a [learn.FoldLearner], which shares sums over all rows between the splits, but solves a system
-// for each split.
+// An evaluation of the CV loss on k random splits costs k times an evaluation on one. This also
+// holds with a [learn.FoldLearner], which computes sums over all rows once for all splits, but
+// solves a system for each split.
 func RandomSplits(src Source, n, k int, p float64) ([]Split, error) {
 	train, err := trainRows(n, k, p)
 	if err != nil {
@@ -81,8 +81,8 @@ func BalancedSplits(src Source, n, k int, p float64) ([]Split, error) {
 		for len(hand) < val {
 			if len(deck) == 0 {
 				deck = src.Perm(n)
-				// Examples that already are in this split's validation rows move to the end of the
-				// new permutation, and so to later splits.
+				// Examples that already are in this split's validation rows move to the end of the new
+				// permutation, and thereby into later splits.
 				late := slices.DeleteFunc(slices.Clone(deck), func(i int) bool { return !inVal[i] })
 				deck = append(slices.DeleteFunc(deck, func(i int) bool { return inVal[i] }), late...)
 			}
@@ -114,7 +114,8 @@ func TrainRows(n int, p float64) (int, error) {
 	return train, nil
 }
 
-// trainRows is TrainRows. It also returns an error if k splits do not fit into any memory.
+// trainRows does the work of TrainRows. It also returns an error if k splits would have more than
+// maxRows rows in all.
 func trainRows(n, k int, p float64) (int, error) {
 	train, err := TrainRows(n, p)
 	if err != nil {
@@ -123,9 +124,9 @@ func trainRows(n, k int, p float64) (int, error) {
 	return train, checkCount(n, k)
 }
 
-// If p·n is below a whole number by at most wholeTol, relative to this number, it counts as the
-// whole number. The decimal fraction p has a relative error of at most 2⁻⁵³, and the product adds
-// another rounding error of the same size.
+// If p·n lies below a whole number by a relative difference of at most wholeTol, it counts as this
+// number. The decimal fraction p has a relative error of at most 2⁻⁵³, and the product adds another
+// rounding error of the same size.
 const wholeTol = 0x1p-51
 
 // maxRows bounds the number of examples, and the number of rows of all splits together. 2³¹ rows

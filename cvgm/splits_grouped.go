@@ -34,8 +34,8 @@ func StratifiedKFold(src Source, y []float64, k int) ([]Split, error) {
 	return splitsOf(fold, k), nil
 }
 
-// singleExample returns the index of an example that is the only one of its class, or −1 if
-// each class has more examples. If there are several such examples, it returns the one with the
+// singleExample returns the index of an example that is the only one of its class, or −1 if each
+// class has at least two examples. If there are several such examples, it returns the one with the
 // lowest label.
 func singleExample(y []float64) int {
 	count := map[float64]int{}
@@ -93,8 +93,8 @@ func GroupedKFold(src Source, groups []int, k int) ([]Split, error) {
 
 // TimeSplits returns k splits of n examples in the order of time, with an expanding window. The
 // last k·⌊n/(k+1)⌋ examples are k blocks of equal length. Split j validates on block j. It trains
-// on the examples before block j, but leaves out the last of them, as many as gap. Use a gap if
-// examples that are close in time are dependent.
+// on the examples before block j, except for the last ones before the block; gap is the number of
+// these exceptions. Use a gap if examples that are close in time are dependent.
 //
 // The error matches qpdiff.ErrDomain if n < 2, if k is outside 1 … n−1, or if gap is negative or
 // leaves the first split without training rows.

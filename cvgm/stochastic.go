@@ -31,8 +31,8 @@ type Stochastic struct {
 }
 
 // NewStochastic returns the CV loss of c with splits drawn at each evaluation. c.Splits must be
-// nil. The function source returns a new source in the same state at every call. The function draw
-// is a rule such as
+// nil. At every call, the function source must return a new source of random numbers, always in the
+// same state. The function draw is a rule such as
 //
 //	func(src cvgm.Source) ([]cvgm.Split, error) { return cvgm.RandomSplits(src, n, 4, .9) }
 //
@@ -114,6 +114,6 @@ func (s *Stochastic) Problem() search.Problem {
 }
 
 // CV returns the CV of the last evaluation or, before the first evaluation, the CV of the first
-// splits. Its results belong to its splits, except [CV.Final], which fits all examples. Each
+// splits. All results of this CV belong to its splits, but [CV.Final] fits all examples. Each
 // evaluation makes a new CV.
 func (s *Stochastic) CV() *CV { return s.cv }

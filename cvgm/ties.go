@@ -84,8 +84,9 @@ func (t *tieTest) visit(i, k int, sign float64, d []float64) (canContinue bool) 
 	return !t.makesUnequal
 }
 
-// moveDerivative returns the derivative of scale·Σdᵀφ, a weighted sum over the examples, in the
-// rows of the data or in the parameters. It stores the result in t.dx[slot] or t.dparams[slot].
+// moveDerivative returns the derivative of scale·Σdᵀφ, a weighted sum over the examples, with
+// respect to the rows of the data, or with respect to the parameters. It stores the result in
+// t.dx[slot] or t.dparams[slot].
 func (t *tieTest) moveDerivative(slot int, d []float64, scale float64, weights sample.Weights, examples ...int) []float64 {
 	f, m := t.fit, t.c.Features
 	for nr, example := range examples {

@@ -25,17 +25,18 @@ type TB interface {
 }
 
 // FeatureMap tests a feature map at the parameters params and the rows of x. The function newMap
-// returns a new map. The map must be smooth at all points within the distance step of params and x.
-// The function reference may be nil. Otherwise it computes the features of one example directly
+// returns a new map. The map must be smooth at all points whose distance from params and x is at
+// most step. If the function reference is not nil, it computes the features of one example directly
 // from the definition of the map.
 //
 // The test checks the shape of the features, and compares the features with the result of
-// reference. It compares the derivatives in the parameters and in the rows with difference
-// quotients, to 1e-7. Backward must add the derivatives to its arguments. The derivative in the
-// parameters must be the same whether or not Backward also computes the derivative in the rows. A
-// new map must return the same bits as the first map, even if its matrices are parts of larger
-// matrices. If arguments have the wrong size, Forward must return an error of kind qpdiff.ErrShape,
-// and Backward must panic. Backward must also panic before the first Forward.
+// reference. It checks that the derivatives with respect to the parameters and to the rows agree
+// with difference quotients up to a relative error of 1e-7. Backward must add the derivatives to
+// its arguments. The derivative with respect to the parameters must be the same whether or not
+// Backward also computes the other one. A new map must return the same bits as the first map, even
+// if its matrices are parts of larger matrices. If arguments have the wrong size, Forward must
+// return an error of kind qpdiff.ErrShape, and Backward must panic. Backward must also panic before
+// the first Forward.
 func FeatureMap(t TB, newMap func() cvgm.FeatureMap, reference func(params, x []float64) []float64, params []float64, x *mat.Dense, step float64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(11, 13))
@@ -123,9 +124,9 @@ func (p *mapPoint) checkFeatures(rng *rand.Rand, reference func(params, x []floa
 	}
 }
 
-// addTwice checks that Backward adds the derivative of ⟨d, φ⟩ in the parameters to its argument. It
-// calls Backward twice: grad is the sum of 0 and the derivative, and shiftedGrad is the sum of 1
-// and the derivative.
+// addTwice checks that Backward adds the derivative of ⟨d, φ⟩ with respect to the parameters to its
+// argument. It calls Backward twice: for grad, which starts at 0, and for shiftedGrad, which starts
+// at 1.
 func (p *mapPoint) addTwice() (grad, shiftedGrad []float64) {
 	p.t.Helper()
 	grad, shiftedGrad = make([]float64, len(p.params)), ones(len(p.params))
@@ -139,8 +140,8 @@ func (p *mapPoint) addTwice() (grad, shiftedGrad []float64) {
 	return grad, shiftedGrad
 }
 
-// alongParams compares the derivative in the parameters with central differences. The differences
-// are along each coordinate, and along a random direction.
+// alongParams compares the derivative with respect to the parameters to central differences. The
+// differences are along each coordinate, and along a random direction.
 func (p *mapPoint) alongParams(rng *rand.Rand, grad []float64) {
 	p.t.Helper()
 	moved := make([]float64, len(p.params))
@@ -165,9 +166,9 @@ func (p *mapPoint) alongParams(rng *rand.Rand, grad []float64) {
 	}
 }
 
-// alongRows compares the derivative in the rows with a central difference. It also checks that
-// Backward still adds the same derivative in the parameters. The argument shiftedGrad is a result
-// of addTwice.
+// alongRows compares the derivative with respect to the rows to a central difference. It also
+// checks that Backward still adds the same derivative with respect to the parameters. The argument
+// shiftedGrad is a result of addTwice.
 func (p *mapPoint) alongRows(rng *rand.Rand, shiftedGrad []float64) {
 	p.t.Helper()
 	rows, _ := p.x.Dims()

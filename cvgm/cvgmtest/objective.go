@@ -77,7 +77,7 @@ func direction(rng *rand.Rand, x []float64, k int) []float64 {
 
 // slope returns the five-point difference quotient d of f at x along the direction u. It also
 // computes the quotient with half the step, and smooth is true if both quotients are equal up to
-// gradientTol. The result size is the largest absolute value of f at the points of both quotients.
+// gradientTol. The value of size is the largest |f| at the points of both quotients.
 func slope(f search.Objective, x, u []float64) (d, size float64, smooth bool, err error) {
 	at := func(step float64) float64 {
 		moved := slices.Clone(x)
@@ -106,8 +106,7 @@ func Loss(t TB, l cvgm.Loss, predictions, labels []float64) {
 	near := func(what string, p, y, got float64, f func(h float64) float64) {
 		at, above, below := f(0), f(step), f(-step)
 		want, half := (above-below)/(2*step), (f(step/2)-f(-step/2))/step
-		// rounding bounds the rounding error of the moved prediction and label, divided by the
-		// step.
+		// This is a bound of the rounding error of the moved prediction and label, divided by the step.
 		rounding := 0x1p-50 * (math.Abs(p) + math.Abs(y)) / step
 		tol := gradientTol*(max(math.Abs(above), math.Abs(below))+math.Abs(want)) + rounding*max(math.Abs(above-at), math.Abs(at-below))/step
 		if !math.IsNaN(got) && math.Abs(want-half) <= tol && !(math.Abs(got-want) <= tol) {

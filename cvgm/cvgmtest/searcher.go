@@ -23,8 +23,8 @@ type Search struct {
 }
 
 // Searcher tests a searcher on convex quadratic functions of two variables in a box. The function
-// newSearcher returns the searcher under test for a budget. The parameter budget is the largest
-// number of evaluations that the searcher may make.
+// newSearcher returns the searcher under test. Its parameter budget is the largest number of
+// evaluations that the searcher may make.
 //
 // The searcher must yield a step for every evaluation. The step must hold the X, the loss and the
 // gradient of the evaluation. The searcher must count the evaluations, and must stay within the
@@ -135,7 +135,8 @@ func checkEvaluation(t TB, s search.Searcher, q quadratic, step search.Step, gra
 	}
 }
 
-// compareSearches compares two searches by the same searcher, and then two passes over one search.
+// compareSearches checks that two passes over the steps of one search, and a second search by the
+// same searcher, return the same steps.
 func compareSearches(t TB, s search.Searcher) {
 	t.Helper()
 	p := box(quadratics[3].eval)

@@ -25,7 +25,7 @@ type Fold struct {
 	Scores, Weights []float64
 }
 
-// A CVPlus predicts an interval for each label with the models of cross-validation. [New] makes a
+// A CVPlus uses the models of cross-validation to predict an interval for each label. [New] makes a
 // CVPlus. It is safe for concurrent use. The first use checks the fields, which must not change
 // afterwards.
 type CVPlus struct {
@@ -78,7 +78,7 @@ func New(folds []Fold, units int) (*CVPlus, error) {
 }
 
 // Check returns an error if a CVPlus is not valid. The error names the first part that cannot be
-// used. Its kinds are the same as for [New].
+// used. The kinds of the error are the same as for [New].
 func (p *CVPlus) Check() error {
 	if p == nil {
 		return args.Bad("CVPlus", qpdiff.ErrEmpty, "make one with interval.New, or set Tuner.Intervals", "is nil")
@@ -103,7 +103,7 @@ func (p *CVPlus) Check() error {
 	)
 }
 
-// check returns an error for the first part of fold k that cannot be used.
+// check returns an error for the first unusable part of fold k.
 func (f *Fold) check(k int) error {
 	arg := func(field string) string { return fmt.Sprintf("Folds[%d].%s", k, field) }
 	if err := args.First(

@@ -17,16 +17,17 @@ type errorsAt struct{ at, size, weight []float64 }
 // few labels in the second case.
 type trend struct {
 	low, high float64 // of the predictions
-	// The fields centre and unit are on a scale that is 0 at low and 1 at high. The field centre is
-	// the mean of the predictions, and unit is their standard deviation.
+	// centre is the mean of the predictions, and unit is their standard deviation. Both are measured
+	// on a scale on which low is 0 and high is 1.
 	centre, unit float64
 	beta         [3]float64
 	mean         float64 // the mean of the errors, the unit of the sizes
 }
 
 const (
-	// A trend is shrunk towards a constant, and a spread is shrunk towards the trend. In both, the
-	// target of the shrinkage has priorErrors times the weight of one error.
+	// A trend is shrunk towards a constant, and a spread is shrunk towards the trend. In both cases,
+	// the target of the shrinkage has as much weight as a number of errors. priorErrors is this
+	// number.
 	priorErrors = 5
 	// The constant maxWidth is a distance from the mean prediction, in standard deviations of the
 	// predictions. Beyond this distance, the trend is constant.
@@ -38,10 +39,11 @@ const (
 	trendTol = 1e-6
 )
 
-// fitTrend fits a trend to errors at ascending predictions, which must not all be equal. The
-// parameter mean is the mean of the errors. The trend μ minimises Σw(e/μ + log μ) over the errors e
-// with weights w. This sum is the negative log-likelihood of exponential distributions with the
-// means μ. The slope b₁ and the bend b₂ of log μ have the penalty ½·priorErrors·(b₁² + b₂²).
+// fitTrend fits a trend to errors, in ascending order of their predictions. At least two
+// predictions must differ. The parameter mean is the mean of the errors. The trend μ minimises
+// Σw(e/μ + log μ) over the errors e with weights w. This sum is the negative log-likelihood of
+// exponential distributions with the means μ. The slope b₁ and the bend b₂ of log μ have the
+// penalty ½·priorErrors·(b₁² + b₂²).
 func fitTrend(e errorsAt, mean float64) trend {
 	n := len(e.at)
 	t := trend{low: e.at[0], high: e.at[n-1], unit: 1, mean: mean}
@@ -158,8 +160,7 @@ func (t trend) powers(at float64) [3]float64 {
 	return [3]float64{1, x, x*x - 1}
 }
 
-// log returns the logarithm of the ratio of the trend to the mean error, from the powers of a
-// prediction.
+// log returns log(trend/mean error) at the prediction whose powers it takes.
 func (t trend) log(powers [3]float64) float64 {
 	return t.beta[0]*powers[0] + t.beta[1]*powers[1] + t.beta[2]*powers[2]
 }

@@ -109,8 +109,8 @@ type gaussianProcess struct {
 	best     int
 }
 
-// The constant nugget is the part of the variance that the kernel does not explain. It is added to
-// the diagonal of the correlation matrix, so that the matrix is not singular.
+// nugget is the part of the variance that the kernel does not explain. It is added to the diagonal
+// of the correlation matrix, so that the matrix is not singular.
 const nugget = 1e-8
 
 func newGaussianProcess(n int) *gaussianProcess {
@@ -183,8 +183,8 @@ func (g *gaussianProcess) posterior() float64 {
 	return density
 }
 
-// fit increases the posterior density of the length scales, one coordinate after the other. It
-// starts at the length scales of the last fit.
+// fit increases the posterior density by changing one length scale after the other. It starts at
+// the length scales of the last fit.
 func (g *gaussianProcess) fit() {
 	best := g.posterior()
 	for i := range g.logLength {

@@ -20,19 +20,20 @@ import (
 // points determines the new mean, the new covariance and the new step size. If a point is outside
 // the constraint set, the projection of the point is evaluated and used in the update.
 //
-// This package does not use the CMA-ES of gonum's package optimize, because its draws do not use
+// The CMA-ES of gonum's package optimize is not used here, because that CMA-ES draws points without
 // the adapted step size.
 type CMAES struct {
 	Source func() Source // required; see [Searcher]
-	// Sigma is the standard deviation of the first generation in each coordinate, in units of x.
-	// Zero: .3 times each coordinate's scale; see [Searcher]. Set Sigma if the search starts at 0
-	// without bounds. No gradient determines the scale then, so it is 1 in any unit of x.
+	// Sigma is the standard deviation of the first generation in each coordinate, in units of x. If
+	// Sigma is zero, it is .3 times each coordinate's scale; see [Searcher]. Set Sigma if the search
+	// starts at 0 without bounds, because the scale is 1 in this case, whatever the unit of x.
 	Sigma      float64
 	Population int // points of a generation; zero: 4 + ⌊3·ln n⌋
 	MaxEvals   int // evaluations at most; zero: 1000
-	// Tol ends the search when the points of a generation lie close together. The search ends if,
-	// for every coordinate, the standard deviation is at most Tol times the larger of the
-	// coordinate's scale and |x|. Zero: 1e-12. Negative: never.
+	// Tol ends the search when the points of a generation lie close together. The search ends if, for
+	// every coordinate, the standard deviation is at most Tol times the larger of the coordinate's
+	// scale and |x|. If Tol is zero, 1e-12 is used. If Tol is negative, the search never ends in this
+	// way.
 	Tol float64
 }
 

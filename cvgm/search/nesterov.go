@@ -16,8 +16,8 @@ import (
 //	y = P(x + k/(k+3)·(x − x⁻)),   x⁺ = P(y − s·∇f(y)),
 //
 // In these formulas x⁻ is the point before x, s is the step size, P is the projection, and k counts
-// steps. The count k restarts at zero whenever a step goes against the momentum, ∇f(y)ᵀ(x⁺ − x) > 0
-// (O'Donoghue and Candès 2015).
+// steps. The count k restarts at zero whenever a step goes against the momentum, that is, if
+// ∇f(y)ᵀ(x⁺ − x) > 0 (O'Donoghue and Candès 2015).
 type Nesterov struct {
 	StepSize float64 // s > 0, required; in units of x²/f
 	MaxEvals int     // evaluations at most; zero: 1000

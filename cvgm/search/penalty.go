@@ -58,7 +58,7 @@ func (p Problem) Plus(weight float64, r Objective) Problem {
 //
 // Use it for coordinates with a common unit, such as the weights of a network. The penalty itself
 // has no unit. It is ½ if |x_i − c_i| = unit for every i. For the parameters of a learned feature
-// map, the penalty with the centre 0 is weight decay. The parameter unit must be positive. If x
+// map, the penalty with the centre 0 is weight decay. The argument unit must be positive. If x
 // differs from c in length, or if c or unit is not finite, each evaluation returns an error.
 func SquaredDistance(c []float64, unit float64) Objective {
 	c = slices.Clone(c)
@@ -75,9 +75,9 @@ func SquaredDistance(c []float64, unit float64) Objective {
 //	r(x) = 1/2n Σ_i (ln x_i/c_i)²
 //
 // Use it for n positive coordinates, such as penalties and widths. They may have different units:
-// the penalty depends only on the ratios x_i/c_i. The penalty is ½ if each coordinate differs from
-// its centre by a factor e. The entries of c must be positive. If x has the wrong length or an
-// entry that is not positive, the evaluation returns an error.
+// the penalty depends only on the ratios x_i/c_i. The penalty is ½ if each ratio is e or 1/e (e =
+// 2.718…). The entries of c must be positive. If x has the wrong length or an entry that is not
+// positive, the evaluation returns an error.
 func SquaredLogDistance(c []float64) Objective {
 	logs := logs(slices.Clone(c))
 	err := args.First(

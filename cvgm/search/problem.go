@@ -34,24 +34,24 @@ type Problem struct {
 	// bounds.
 	Lower, Upper []float64
 	// Project moves x, in place, to the nearest point of the constraint set. Set Project if the
-	// constraint set is convex but not a box. Nil: the set is the box of Lower and Upper. Searchers
-	// that need a box return an error for other sets.
+	// constraint set is convex but not a box. If Project is nil, the set is the box of Lower and
+	// Upper. Searchers that need a box return an error for other sets.
 	Project func(x []float64)
-	// Generalised reports whether the last gradient is an element of the generalised derivative at
-	// a kink. A search calls Generalised after each gradient and marks the [Step]. Nil: no gradient
-	// is marked.
+	// Generalised reports whether the last gradient is an element of the generalised derivative at a
+	// kink. A search calls Generalised after each gradient and marks the [Step]. If Generalised is
+	// nil, no gradient is marked.
 	Generalised func() bool
 	// Restart marks an objective that draws random numbers. Each evaluation of such an objective
 	// returns an unbiased estimate of a loss, and the gradient of this estimate. A search calls
 	// Restart before its first evaluation. Restart begins the stream of random numbers again, so a
-	// second pass over the steps repeats the first pass. Some searchers compare single losses, or
-	// the gradients at two points. These searchers return an error for random objectives; see
-	// [Searcher]. Nil: the objective has one value at each point.
+	// second pass over the steps repeats the first pass. Some searchers compare single losses, or the
+	// gradients at two points. These searchers return an error for random objectives; see [Searcher].
+	// If Restart is nil, the objective has one value at each point.
 	Restart func()
 
 	// The field scale holds the scales of the coordinates, if an enclosing searcher has determined
-	// them. A scale that it could not determine is zero. Nil: the method Problem.scales determines
-	// the scales.
+	// them. A scale that it could not determine is zero. If scale is nil, the method Problem.scales
+	// determines the scales.
 	scale []float64
 	// zeroIsArbitrary is true if the position of x = 0 has no meaning, as for logarithms. Scales
 	// then do not grow with |x|.

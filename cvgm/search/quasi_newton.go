@@ -23,18 +23,18 @@ import (
 // units of the coordinate's scale. A step can end exactly on a bound. One step may reach or leave
 // many bounds.
 //
-// QuasiNewton requires a box and an exact gradient. A coordinate that starts a billion times
-// smaller than the values at which it affects the loss may never move: a change within its scale
+// QuasiNewton requires a box and an exact gradient. A coordinate may never move if it starts a
+// billion times below the values at which it affects the loss, because a change by its own size
 // gains less than Tol. In addition to its evaluations, a step costs about a hundred products of
 // vectors.
 type QuasiNewton struct {
-	// FirstStep limits the first step, and also the first step after each restart. Let the entries
-	// of x and of the step be in units of their scales. The largest entry of the step is then at
-	// most FirstStep times the largest |x_i|, or FirstStep if x is zero. This limit applies before
-	// the bounds shorten the step. Zero: .2.
+	// FirstStep limits the first step, and also the first step after each restart. Let the entries of
+	// x and of the step be in units of their scales. The largest entry of the step is then at most
+	// FirstStep times the largest |x_i|, or FirstStep if x is zero. This limit applies before the
+	// bounds shorten the step. If FirstStep is zero, .2 is used.
 	FirstStep float64
-	// MaxStep limits the change of each entry in a step, in units of the entry's scale. Zero: only
-	// the bounds limit the change.
+	// MaxStep limits the change of each entry in a step, in units of the entry's scale. If MaxStep is
+	// zero, only the bounds limit the change.
 	MaxStep  float64
 	Memory   int     // steps remembered; zero: 10
 	MaxEvals int     // evaluations at most, with the ones inside line searches; zero: 1000
@@ -42,8 +42,8 @@ type QuasiNewton struct {
 }
 
 // Search starts at the projection of x0. It yields every evaluation, including the points that the
-// line search rejects. If the search lowers the loss by less than 1e-8 of the loss between two
-// restarts of the model, as happens at a kink, it ends without Converged.
+// line search rejects. If the loss falls by less than 1e-8 of its value between two restarts of the
+// model, as happens at a kink, the search ends without Converged.
 func (m QuasiNewton) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("QuasiNewton"), p.exact("QuasiNewton"), checkFirstStep("QuasiNewton", m.FirstStep),
 		args.BadIf(!(m.MaxStep >= 0), "QuasiNewton.MaxStep", qpdiff.ErrDomain, "use a positive multiple of the scale, or zero for none", "is %v", m.MaxStep),
@@ -57,8 +57,9 @@ const (
 	// small that all such steps are accepted. Steps that do not lower the loss are still rejected.
 	armijo = 1e-4
 	// Two losses are equal up to rounding if their relative difference is below flatTol, some dozen
-	// times 2⁻⁵³. For a step between two such losses, the slopes along the step decide (Hager and
-	// Zhang 2005). The slope after the step must be at most maxSlope times the slope at x.
+	// times 2⁻⁵³. If the losses before and after a step are equal in this sense, the slopes along the
+	// step decide whether it is accepted (Hager and Zhang 2005). The absolute slope after the step
+	// must be at most maxSlope times the absolute slope at x.
 	flatTol  = 1e-14
 	maxSlope = .9
 	// If the line search needed more than three trials for a step, the step must gain at least
@@ -69,12 +70,12 @@ const (
 	// loss. minGain is far above the rounding error of a loss. At a kink, restarts gain only
 	// rounding errors, and the search ends.
 	minGain = 1e-8
-	// The line search gives up when it has shortened a step to minStep times its length. At least
-	// eleven successive trials were then rejected. The rejections show that the slope of the model
-	// is not the slope of the loss.
+	// The line search gives up when it has shortened a step to minStep times its original length. By
+	// then, at least eleven successive trials were rejected. The rejections show that the slope of the
+	// model is not the slope of the loss.
 	minStep = 1e-10
-	// If the loss or the gradient at a trial point is not finite, the step is shortened by the
-	// factor undefinedCut. Without finite values, no better length can be computed.
+	// If the loss or the gradient at a trial point is not finite, the step is shortened by the factor
+	// undefinedCut. Without finite values, the line search cannot compute a length by interpolation.
 	undefinedCut = .1
 )
 
@@ -149,17 +150,17 @@ func (r *descent) propose() bool {
 	return true
 }
 
-// restart returns to x and proposes a step without the curvatures so far, because the model with
-// these curvatures is wrong. It returns false when the search ends.
+// restart returns to x, discards the curvatures of earlier steps, because the model with these
+// curvatures is wrong, and proposes a step. It returns false when the search ends.
 func (r *descent) restart() bool {
 	r.b.isForgotten = true
 	copy(r.w.X, r.x)
 	return r.propose()
 }
 
-// converged reports whether the search has converged at X. The test uses the entries of the model's
-// step as lengths. The lengths have no meaning before the first curvature, or if the last curvature
-// was damped. In these cases the test uses no lengths.
+// converged reports whether the search has converged at X. The test uses the length of the model's
+// step in each coordinate. Before the first curvature, or if the last curvature was damped, these
+// lengths have no meaning, and the test does not use them.
 func (r *descent) converged() bool {
 	if !r.lengthKnown {
 		return r.w.converged(nil, r.Tol)
@@ -199,9 +200,9 @@ func (r *descent) lineSearch() bool {
 }
 
 // tryPoint evaluates at X, and reports whether the loss and its gradient are finite at X. If they
-// are not, tryPoint yields the evaluation. If they are, takeStep or reject later yields the
-// evaluation, and tests whether the search has converged. The result canContinue is false when the
-// search ends.
+// are not, tryPoint yields the evaluation. If they are finite, one of the methods takeStep and
+// reject yields it later, and tests whether the search has converged. The result canContinue is
+// false when the search ends.
 func (r *descent) tryPoint() (defined, canContinue bool) {
 	switch w := r.w; {
 	case !args.AllFinite(w.X):
@@ -214,10 +215,10 @@ func (r *descent) tryPoint() (defined, canContinue bool) {
 	return true, true
 }
 
-// reject yields the evaluation at X, whose loss is too high. It returns false when the search ends.
-// There are two reasons to end. In the first case, the search has converged at X, and the loss at X
-// exceeds the loss at x by no more than the tolerance. In the second case, the rejection confirms
-// that the start is a minimum.
+// reject yields the evaluation at the trial point X, at which the loss is too high. It returns
+// false when the search ends. There are two reasons to end. In the first case, the search has
+// converged at X, and the loss there exceeds the loss at the accepted point x by no more than the
+// tolerance. In the second case, the rejection confirms that the start is a minimum.
 func (r *descent) reject() bool {
 	w := r.w
 	if !w.yieldStep(w.Loss <= r.loss+r.tol*math.Abs(r.loss) && r.converged()) {
@@ -264,9 +265,9 @@ func (r *descent) takeStep(trials int) bool {
 	return w.yieldStep(r.converged()) && more
 }
 
-// cubicStep returns the minimiser of a cubic on [0, 1]. The cubic has the values f0 and f1 and the
-// slopes g0 < 0 and g1 at 0 and 1. The result is limited to [.1, .5], because the step to 1 gave
-// too high a loss f1.
+// cubicStep returns the minimiser of a cubic on [0, 1]. The cubic has the value f0 and the slope g0
+// < 0 at 0, and the value f1 and the slope g1 at 1. The result is limited to [.1, .5], because the
+// loss f1 after the step to 1 was too high.
 func cubicStep(f0, g0, f1, g1 float64) float64 {
 	c := g0 + g1 - 3*(f1-f0)
 	root := math.Sqrt(c*c - g0*g1)

@@ -22,8 +22,8 @@ type bfgsMatrix struct {
 	bs        []float64
 }
 
-// bfgsStep is a step s, the change y of the gradient over this step, and the step's vectors a and b
-// in B.
+// bfgsStep holds a step s, the change y of the gradient over this step, and the vectors a and b of
+// the step's term in B.
 type bfgsStep struct{ s, y, a, b []float64 }
 
 func newBFGSMatrix(n, memory int) *bfgsMatrix {
@@ -75,11 +75,11 @@ func (c *bfgsMatrix) nextStorage() bfgsStep {
 }
 
 const (
-	// If the curvature along a step is below minCurvature times the model's curvature, the update
-	// is damped. Powell's limit is .2. Such a large limit slows the search on convex losses whose
-	// curvature falls fast. A smaller limit is enough, because B only has to stay positive definite
-	// in spite of rounding errors. One step lowers an entry of the diagonal at most by the factor
-	// minCurvature.
+	// If the curvature along a step is below minCurvature times the model's curvature, the update is
+	// damped. Powell's limit is .2. Such a large limit slows the search on convex losses whose
+	// curvature falls fast. A smaller limit is enough, because B only has to stay positive definite in
+	// spite of rounding errors. In one step, an entry of the diagonal falls to no less than
+	// minCurvature times its value.
 	minCurvature = 1e-10
 	// A damped curvature is replaced by dampedCurvature times the model's curvature (Powell 1978).
 	dampedCurvature = .2
@@ -112,8 +112,8 @@ func (c *bfgsMatrix) add(s, y []float64) bool {
 	return !damped
 }
 
-// updateDiagonal multiplies the diagonal by yy/sy, the curvature along the last step s relative to
-// the diagonal. It then updates each diagonal entry with the BFGS formula.
+// updateDiagonal multiplies the diagonal by yy/sy, the ratio of the function's curvature along the
+// last step s to the diagonal's. It then updates each diagonal entry with the BFGS formula.
 func (c *bfgsMatrix) updateDiagonal(s, y []float64) {
 	sy := floats.Dot(s, y)
 	// The variable yy is ‖y‖² in the norm of the inverse diagonal, and ss is ‖s‖² in the norm of

@@ -54,8 +54,8 @@ func search(p Problem, x0 []float64, limit int, wantGrad bool, settingsErr error
 	}
 }
 
-// drawingSearch does the work of search for searchers that use no gradient and draw from their own
-// source of random numbers.
+// drawingSearch does the work of the function search if a searcher uses no gradient and draws from
+// its own source of random numbers.
 func drawingSearch(p Problem, x0 []float64, limit int, settingsErr error, source func() Source, run func(w *searchRun, src Source)) iter.Seq2[Step, error] {
 	return search(p, x0, limit, false, settingsErr, func(w *searchRun) {
 		if source != nil {
@@ -170,8 +170,9 @@ func (w *searchRun) relativeScales() []float64 {
 	return shares
 }
 
-// firstLength returns the largest |x_i|, or the largest scale if x is zero or the position of x = 0
-// has no meaning. As long as no curvature is known, the length of a step is a share of firstLength.
+// firstLength returns the largest |x_i|. If x is zero, or if the position of x = 0 has no meaning,
+// it returns the largest scale. As long as no curvature is known, the length of a step is a share
+// of firstLength.
 func (w *searchRun) firstLength(x []float64) float64 {
 	if l := floats.Norm(x, math.Inf(1)); l > 0 && !w.p.zeroIsArbitrary {
 		return l
@@ -211,9 +212,9 @@ const (
 	unseenTol = 1e-15
 )
 
-// The method converged reports whether the search has converged. It uses the test that the
-// documentation of Searcher describes. The slice lengths holds the length of the searcher's next
-// step in each coordinate. It is nil if no curvature has determined these lengths yet.
+// converged applies the test that the documentation of Searcher describes. The argument lengths
+// holds the length of the searcher's next step in each coordinate. It is nil if no curvature has
+// determined these lengths yet.
 func (w *searchRun) converged(lengths []float64, tol float64) bool {
 	if tol < 0 || w.Random {
 		return false
@@ -226,8 +227,8 @@ func (w *searchRun) converged(lengths []float64, tol float64) bool {
 	return gain <= tol*math.Abs(w.Loss) || gain <= tol*w.startLoss && w.distanceLeft <= tol && w.lastMove*w.lastMove <= tol
 }
 
-// gain returns the amount by which moves within the scales lower the loss, to first order. As for
-// converged, lengths holds the length of the next step in each coordinate, or is nil.
+// gain returns the amount by which moves within the scales lower the loss, to first order. The
+// argument lengths is the same as for the method converged.
 func (w *searchRun) gain(lengths []float64) float64 {
 	size := func(i int) float64 {
 		if lengths == nil {

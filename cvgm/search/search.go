@@ -41,17 +41,17 @@ type Step struct {
 // |lower|, |upper|, the largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, and 1.
 //
 // If the unit of a single coordinate changes, [QuasiNewton], [CMAES], [Bayesian] and [LogSpace]
-// make the same steps in the new unit. Other searchers make other steps. A searcher with a StepSize
-// depends on the unit because StepSize has one unit for all coordinates. [AdaptiveGradient] depends
-// on the unit because it has one step size. A search over a set that is not a box depends on the
-// unit, too. If a coordinate starts at 0 without bounds, the searcher assumes that it has the unit
-// of the other coordinates.
+// make the same steps in the new unit. The steps of all other searchers change. A searcher with a
+// StepSize depends on the unit because StepSize has one unit for all coordinates.
+// [AdaptiveGradient] depends on the unit because it has one step size. A search over a set that is
+// not a box depends on the unit, too. If a coordinate starts at 0 without bounds, the searcher
+// assumes that it has the unit of the other coordinates.
 //
-// During a search with gradient, scales can grow: the scale of a coordinate is at least |x| and at
-// least the length of its next step. Consider all moves that change each coordinate by at most its
-// scale. The search has converged when, to first order, no such move lowers the loss by more than
-// Tol·|f(x)|. For a convex loss, the test bounds the gain of these moves. With a negative Tol a
-// search never converges.
+// In a search that uses the gradient, scales can grow: the scale of a coordinate is at least the
+// coordinate's absolute value, and at least the length of its next step. Consider all moves that
+// change each coordinate by at most its scale. The search has converged when, to first order, no
+// such move lowers the loss by more than Tol·|f(x)|. For a convex loss, the test bounds the gain of
+// these moves. With a negative Tol a search never converges.
 //
 // If a loss tends to zero, |f(x)| becomes too small for this test. The search has then also
 // converged if three conditions hold:
@@ -67,19 +67,20 @@ type Step struct {
 // whole budget, because one draw of a gradient cannot show convergence.
 //
 // Searchers are values. A second search by the same searcher repeats the first search, and a second
-// pass over one sequence repeats the first pass. Searchers that draw random numbers have a field
-// Source. This function returns a source of random numbers, and each pass calls it once. Each call
-// must return a new source in the same state, such as synth.NewStream(1, "search").
+// pass over the sequence of a search repeats the first pass. Searchers that draw random numbers
+// have a field Source. It is a function that returns a source of random numbers, and each pass
+// calls it once. Each call must return a new source in the same state, such as synth.NewStream(1,
+// "search").
 type Searcher interface {
 	Search(p Problem, x0 []float64) iter.Seq2[Step, error]
 }
 
 // Best runs a search to its end and returns the step with the lowest loss. If several steps have
 // this loss, Best returns the first of them. The slices of the step belong to the caller. If no
-// later step improved on the first step, the result has Evaluations 1. If the search ends with an
-// error, Best returns this error and the best step before the error. If the search has no step, or
-// no finite loss, the error is of kind [qpdiff.ErrNotFinite]. If the objective is random, the error
-// is of kind [qpdiff.ErrDomain]; use [Average].
+// later step improved on the first step, the field Evaluations of the result is 1. If the search
+// ends with an error, Best returns this error and the best step before the error. If the search has
+// no step, or no finite loss, the error is of kind [qpdiff.ErrNotFinite]. If the objective is
+// random, the error is of kind [qpdiff.ErrDomain]; use [Average].
 func Best(steps iter.Seq2[Step, error]) (Step, error) {
 	best := Step{Loss: math.Inf(1)}
 	if steps == nil {

@@ -55,18 +55,19 @@ func Smooth(column string) Term {
 // default √d for d columns; see [table.Effect].
 //
 // A model of several kernels is multiple kernel ridge regression: with the squared loss, the
-// prediction is b + Σ_iα_iK(x, x_i) with K = Σ_jk_j/λ_j, and α = y − b − Kα at the rows of a table
-// without weights. The loss may also be logistic or Poisson.
+// prediction is b + Σ_iα_iK(x, x_i) with K = Σ_jk_j/λ_j, and, if the table has no weights, α = y −
+// b − Kα at its rows. The loss may also be logistic or Poisson.
 //
 // The features are the Nyström approximation of k at the inducing rows: at most Term.Bases rows of
 // the table, by default 200, at most 1000. Pivoted Cholesky factorisation chooses them (Fine and
-// Scheinberg 2001); see [table.Table.WithEffects]. If the remainders of all rows are negligible, the
-// model is exact kernel ridge regression. This is always so if the table has at most Term.Bases
-// rows, and mostly for one or two columns. For many rows of more columns, a larger Term.Bases may
-// lower the CV loss. A fit with n features costs O(Nn² + n³) for N rows, and a prediction O(n²).
+// Scheinberg 2001); see [table.Table.WithEffects]. If the remainders of all rows are negligible,
+// the model is exact kernel ridge regression. They always are if the table has at most Term.Bases
+// rows, and usually if there are only one or two columns. For many rows of more columns, a larger
+// Term.Bases may lower the CV loss. A fit with n features costs O(Nn² + n³) for N rows, and a
+// prediction O(n²).
 //
-// Far from all inducing rows, the function is 0. A pipeline contains the inducing rows, also in its
-// JSON and in its Go file.
+// Far from all inducing rows, the function is 0. A pipeline stores the inducing rows, and so do its
+// JSON and its Go file.
 func Kernel(name string, columns ...string) Term {
 	return Term{Name: name, Columns: slices.Clone(columns), Kind: table.KernelEffect}
 }

@@ -41,8 +41,8 @@ func Sprintf(format string, args ...any) string {
 // mostBytes is the length of the longest text that Short leaves as it is.
 const mostBytes = 400
 
-// Short cuts a text for a message if the text is long, such as a field of a file with a missing
-// quote.
+// Short cuts a text for a message if the text is long. For example, a field of a file is long if
+// its closing quote is missing.
 func Short(text string) string {
 	if len(text) <= mostBytes {
 		return text
@@ -80,8 +80,8 @@ func BadIf(isBad bool, arg string, why error, remedy, format string, args ...any
 	return Bad(arg, why, remedy, format, args...)
 }
 
-// TooFew returns the error of a list of n entries if n is below the parameter minCount, and
-// otherwise nil. An empty list is an error of another kind than a short one.
+// TooFew returns an error for a list of n entries if n is below minCount, and otherwise nil. An
+// empty list has an error of its own kind.
 func TooFew(arg string, n, minCount int, remedy string) error {
 	if n == 0 && minCount > 0 {
 		return Bad(arg, qpdiff.ErrEmpty, remedy, "are empty")

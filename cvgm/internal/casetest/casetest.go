@@ -59,7 +59,8 @@ func Must[T any](v T, err error) func(t fatal) T {
 
 // Sets returns the number of data sets of a test: the argument shortCount with -short, and
 // otherwise the argument fullCount. Tests under the race detector and tests in an emulator run with
-// -short. They look for errors in the code, and few data sets reach the same code as many.
+// -short. They look for mistakes in the code, and a few data sets reach the same code as many data
+// sets.
 func Sets(fullCount, shortCount int) int {
 	if testing.Short() {
 		return shortCount
@@ -67,8 +68,9 @@ func Sets(fullCount, shortCount int) int {
 	return fullCount
 }
 
-// Trial skips t with -short, which the race detector and emulation use. A trial measures how often
-// a statement is true over many random data sets. It takes long, and other tests reach its code.
+// With -short, Trial skips the test t. Tests under the race detector and in an emulator run with
+// -short. A trial measures how often a statement is true over many random data sets. It takes long,
+// and other tests reach its code.
 func Trial(t testing.TB) {
 	t.Helper()
 	if testing.Short() {
@@ -83,7 +85,8 @@ func Near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(math.Abs(a)+mat
 var nothing = regexp.MustCompile(`^((is|are) (nil|empty)|(has|have) no )`)
 
 // WantArgErrors fails in four cases: a call panics, a call returns no ArgError, the message does
-// not begin with the name of the library, or a nil or empty argument is called a wrong shape.
+// not begin with the name of the library, or the error for a nil or empty argument reports a wrong
+// shape.
 func WantArgErrors(t *testing.T, calls map[string]func() error) {
 	t.Helper()
 	for name, call := range calls {
@@ -102,8 +105,8 @@ func WantArgErrors(t *testing.T, calls map[string]func() error) {
 }
 
 // CheckChangedJSON changes bytes of JSON texts. Each changed text must cause an error, or be read
-// as the same values; otherwise the test fails. The keys of kinds are the texts. The value of a
-// text is a function that returns a new variable into which the text can be read.
+// as the same values; otherwise the test fails. The keys of the map kinds are the texts. The value
+// of a text is a function that returns a new variable into which the text can be read.
 func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
 	changes := Sets(1500, 300) // of each text
@@ -141,8 +144,8 @@ func CheckChangedJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 }
 
 // CheckFormsOfJSON changes the form of JSON texts, but not their values. It fails if a changed text
-// is not read. A text without a checksum, or with the checksum of another text, must cause an error
-// with a remedy. Otherwise CheckFormsOfJSON also fails.
+// is not read. It also fails if a text without a checksum, or with the checksum of another text,
+// does not cause an error with a remedy.
 func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 	t.Helper()
 	for good, into := range kinds {
@@ -169,8 +172,8 @@ func CheckFormsOfJSON(t *testing.T, kinds map[string]func() json.Unmarshaler) {
 
 var number = regexp.MustCompile(`[:,\[]-?[0-9]+\.[0-9]+(e[+-][0-9]+)?`)
 
-// formsOf returns JSON texts with the same values as the parameter text. They have additional
-// spaces, another order of keys, longer numbers or escapes.
+// formsOf returns JSON texts with the same values as text. They have additional spaces, another
+// order of keys, longer numbers or escapes.
 func formsOf(t *testing.T, text string) []string {
 	t.Helper()
 	var spaced bytes.Buffer

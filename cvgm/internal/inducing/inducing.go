@@ -11,10 +11,10 @@ import (
 	"cvgm/cvgm/internal/portable"
 )
 
-// Tol is the remainder of k(x, x) = 1 at which Choose stops: it takes no further point if no row
-// has a larger remainder. The kernel of two rows then has an error of at most 1e-10. A smaller
-// bound would add features that consist of rounding errors: remainders have errors of about 1e-15,
-// so a feature of size 1e-5 has errors of 1e-10.
+// Choose stops if no row has a remainder of k(x, x) that is larger than Tol. For every row k(x, x)
+// is 1. The kernel of two rows then has an error of at most 1e-10. A smaller bound would add
+// features that consist of rounding errors: remainders have errors of about 1e-15, so a feature of
+// size 1e-5 has errors of 1e-10.
 const Tol = 1e-10
 
 // Two remainders are treated as equal if they differ by less than tieTol times the largest
@@ -22,8 +22,8 @@ const Tol = 1e-10
 const tieTol = 1e-9
 
 // Deviation returns the mean and the standard deviation of the values that are not NaN. They do not
-// depend on the order of the values. The deviation is 0 if all these values are equal up to rounding,
-// or if there are none. The mean is then one of the values.
+// depend on the order of the values. If all these values are equal up to rounding, the deviation is
+// 0 and the mean is one of the values. If there are none, the deviation is 0 and the mean is NaN.
 func Deviation(values []float64) (mean, deviation float64) {
 	var present []float64
 	size := 0.

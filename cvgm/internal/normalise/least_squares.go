@@ -50,8 +50,8 @@ func LeastSquaresIntercept(x []float64, m int, y []float64, weights sample.Weigh
 	return mean - floats.Dot(z.Mean, leastSquares(columns, yc))
 }
 
-// scaleColumns divides each column of x, and the column's entry of the slice mean, by a power of
-// two, so that the largest absolute entry of the column is between ½ and 1.
+// scaleColumns divides each column of x by a power of two, so that the largest absolute entry of
+// the column is between ½ and 1. It divides mean[j] by the power of column j.
 func scaleColumns(x, mean []float64) {
 	m := len(mean)
 	for j := range mean {

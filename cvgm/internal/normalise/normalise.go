@@ -26,13 +26,14 @@ type Normaliser struct {
 // has the same convention.
 const constantTol = 1
 
-// Flat is the σ of a constant column: the largest number. Validation rows may have other entries in
-// this column. With this σ they become 0, in any unit of the column. With any other σ, the
+// Flat is the σ of a constant column, the largest float64. Validation rows may have other entries
+// in this column. With this σ they become 0, in any unit of the column. With any other σ, the
 // normalised entries and the values of kernels would depend on the unit of the column.
 const Flat = math.MaxFloat64
 
-// table holds rows of m entries. In x, each row begins stride entries after the row before it. The
-// table consists of the listed rows. If the list is nil, it consists of all rows, and stride is m.
+// table holds rows of m entries. In x, the distance between the starts of successive rows is
+// stride. The table consists of the rows listed in named. If named is nil, it consists of all rows,
+// and stride is m.
 type table struct {
 	x         []float64
 	m, stride int
@@ -161,9 +162,9 @@ func (z *Normaliser) deviations(x *table) {
 }
 
 // If the sum of squares is below smallestSquares, some squares may have lost bits to underflow. The
-// bound is the smallest normal number divided by 2⁻⁵², which is 1e-292, with room for 10¹² rows.
-// The exact bound does not matter: if no square underflows, scaledDeviation gives the same result
-// up to rounding.
+// smallest normal number divided by 2⁻⁵² is 1e-292, and the bound allows for 10¹² rows. The exact
+// bound does not matter: if no square underflows, scaledDeviation gives the same result up to
+// rounding.
 const smallestSquares = 1e-280
 
 // scaledDeviation returns the standard deviation of column j if the squares of its entries overflow

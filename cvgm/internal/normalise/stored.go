@@ -170,8 +170,8 @@ func (z *Normaliser) SizeStored(x mat.Matrix, i int, theta []float64) (size floa
 	return size
 }
 
-// AddStored adds the cotangent of theta to dtheta. The cotangent of the predictions, as
-// PredictStored writes them, is dpredictions.
+// AddStored adds the cotangent of theta to dtheta. The argument dpredictions is the cotangent of
+// the predictions that PredictStored writes.
 func (z *Normaliser) AddStored(dtheta []float64, x mat.Matrix, rows []int, dpredictions []float64) {
 	m, all := len(z.Mean), sample.Sum(0, dpredictions)
 	for j := m; j < len(dtheta); j++ {

@@ -13,7 +13,7 @@ import (
 // are left out.
 type Sums struct {
 	x               *mat.Dense
-	weights         []float64 // nil: 1
+	weights         []float64 // nil if all weights are 1
 	unit            float64   // a power of two that multiplies the weights
 	total           float64
 	mean, squares   []float64 // Σ w(x−mean)²
@@ -21,13 +21,13 @@ type Sums struct {
 }
 
 // A sum of squares over the remaining rows is computed by subtraction if it is at least leastKept
-// of the sum over all rows, and if the same is true of the weights. The subtraction then loses at
-// most two digits. Otherwise, or if the sum is below smallestSquares, it is computed from the
-// remaining rows.
+// times the sum over all rows, and the weight of the remaining rows is at least leastKept times the
+// total weight. Under these conditions the subtraction loses at most two digits. Otherwise, or if
+// the sum is below smallestSquares, it is computed from the remaining rows.
 const leastKept = .01
 
-// Take makes s the sums over the rows of x with a weight above 0. If weights is nil, all weights are
-// 1.
+// Take stores in s the sums over the rows of x with a weight above 0. If weights is nil, all
+// weights are 1.
 func (s *Sums) Take(x *mat.Dense, weights []float64) {
 	rows, m := x.Dims()
 	s.x, s.weights, s.unit, s.total = x, weights, 1, 0
@@ -61,8 +61,8 @@ func (s *Sums) Take(x *mat.Dense, weights []float64) {
 
 func (s *Sums) weight(i int) float64 { return s.unit * sample.Weights(s.weights).At(i) }
 
-// add adds the terms of row i to the slice squares and, unless it is nil, to the slice sum. It
-// returns the row's weight.
+// add adds the terms of row i to squares, and to sum if sum is not nil. It returns the row's
+// weight.
 func (s *Sums) add(i int, sum, squares []float64) float64 {
 	w := s.weight(i)
 	if w == 0 {
@@ -80,7 +80,8 @@ func (s *Sums) add(i int, sum, squares []float64) float64 {
 
 // Deviations computes the σ of features in the rows outside val, as [Normaliser.Fit] does. If
 // scaledFeatures[j] is true, it sets dst[j] to the σ of feature j. Otherwise it sets dst[j] to 1.
-// The parameter learned is as in Normaliser. At least one row outside val has a weight above 0.
+// The argument learned has the meaning of the field Learned of a Normaliser. At least one row
+// outside val must have a weight above 0.
 func (s *Sums) Deviations(dst []float64, scaledFeatures []bool, val []int, learned bool) error {
 	clear(s.sum)
 	clear(s.valSquares)

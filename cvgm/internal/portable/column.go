@@ -20,14 +20,14 @@ type Column struct {
 	IgnoreCase   bool         // a text that differs from a level by the case of letters alone counts as this level
 	Unknown      bool         // unknown texts are allowed and have the features of the first level
 	MissingFirst bool         // the first level holds missing values
-	Number       NumberReader // nil: plain decimal numbers
-	Date         DateReader   // nil: the column holds no dates
+	Number       NumberReader // if nil, the numbers are plain decimal numbers
+	Date         DateReader   // if nil, the column holds no dates
 	All          bool         // every level has a feature, also the first
 	// If Splines is not nil, a number has the features of Splines. Otherwise it has one feature:
 	// (number − Centre)/Deviation, or the number itself if Deviation is 0.
 	Splines           Basis
 	Centre, Deviation float64
-	// If Joint is not nil, it makes joint features of the numbers of this column and of the Joined
+	// If Joint is not nil, it makes joint features from the numbers in this column and in the Joined
 	// columns that follow. A Joined column has no features of its own.
 	Joint  JointBasis
 	Joined bool
@@ -102,7 +102,7 @@ func IsMissing(texts []string, field string) bool {
 	return false
 }
 
-// IndexFold returns the index of the first text that equals the field in upper or lower case, or −1.
+// IndexFold returns the index of the first text that equals the field if case is ignored, or −1.
 func IndexFold(texts []string, field string) int {
 	return slices.IndexFunc(texts, func(text string) bool { return strings.EqualFold(text, field) })
 }
@@ -188,8 +188,8 @@ func (c *Column) numOmitted() int {
 }
 
 // Features computes the features of a row of values. It calls the function set with the index and
-// the value of each feature, except the features of a categorical column that are 0. If one of the
-// values has no features, Features returns the index of its column and the reason.
+// the value of each feature. It leaves out features of value 0 if their column is categorical. If
+// one of the values has no features, Features returns the index of its column and the reason.
 func Features(columns []Column, values []float64, set func(feature int, v float64)) (column int, fault Fault) {
 	first := 0
 	for j := range columns {

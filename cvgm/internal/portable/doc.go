@@ -1,8 +1,8 @@
-// Package portable holds the code that turns texts into predictions. Pipelines run it, and the Go
-// files that they write contain the declarations that they need. The package therefore imports only
-// the standard library. Its results have the same bits on every processor: each product is
-// converted to float64, and so rounded, before it is added. The package has its own exp, because
-// math.Exp differs between processors.
+// Package portable holds the code that turns texts into predictions. Pipelines run this code. A Go
+// file that a pipeline writes contains the declarations that the file needs. The package therefore
+// imports only the standard library. Its results have the same bits on every processor: each
+// product is converted to float64, and so rounded, before it is added. The package has its own exp,
+// because math.Exp differs between processors.
 package portable
 
 import "embed"

@@ -36,8 +36,9 @@ const LeastLevel = .5
 // the weight of an independent row. Sums of a million weights have smaller rounding errors.
 const unitShare = 1e-3
 
-// LevelShare returns the share of the weight at or below the upper end of an interval: the level,
-// corrected for n independent rows. The share is above 1 if n is too small for the level.
+// LevelShare returns the share of the weight that must lie at or below the upper end of an
+// interval. It is the level, corrected for n independent rows. The share is above 1 if n is too
+// small for the level.
 func LevelShare(level, n float64) float64 { return (float64(level*(n+1)) - unitShare) / n }
 
 // EndsAround returns the lower and the upper end of the prediction interval of a row. The
@@ -54,8 +55,8 @@ func EndsAround(folds []Fold, predictions []float64, share float64) (low, high f
 	return -e.quantile(share), high
 }
 
-// The type ends describes a distribution of values middle + size·score for one row, with one value
-// for each score of each fold. The upper end of the interval is a quantile of these values.
+// ends is a distribution for one row. It has one value, middle + size·score, for each score of each
+// fold. The upper end of the interval is a quantile of these values.
 type ends struct {
 	folds        []Fold
 	middle, size []float64 // of each fold

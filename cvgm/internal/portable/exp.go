@@ -4,8 +4,8 @@ import "math"
 
 // Exp returns eˣ within one unit in the last place, with the same bits on every processor.
 //
-// Exp computes 2ᵏ·exp(r) with r = x − k·ln 2 between −ln 2/2 and ln 2/2. It uses the series of
-// exp(r) up to r¹³, whose remainder is below .05 units in the last place.
+// Exp computes 2ᵏ·exp(r), where r = x − k·ln 2 lies between −ln 2/2 and ln 2/2. It uses the series
+// of exp(r) up to r¹³, whose remainder is below .05 units in the last place.
 func Exp(x float64) float64 {
 	const (
 		ln2High = 0x1.62e42fee00000p-1 // its product with k is exact

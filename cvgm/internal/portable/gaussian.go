@@ -15,8 +15,8 @@ type GaussianBasis struct {
 }
 
 // NewGaussianBasis returns a basis with its factor L. The square of a diagonal entry of L is the
-// remainder of k(z_i, z_i) = 1 after the projection on the earlier points. For equal points it is a
-// rounding error, and entries of L may not be finite.
+// remainder of k(z_i, z_i) = 1 after the projection on the earlier points. For equal points the
+// remainder is only a rounding error, and entries of L can be infinite or NaN.
 func NewGaussianBasis(length float64, deviations, points []float64) *GaussianBasis {
 	b := &GaussianBasis{Length: length, Deviations: deviations, Points: points}
 	n, d := b.Width(), len(deviations)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Model is the prediction function of a fitted learner, which is linear or a kernel machine. For
-// the features f of the columns, the features of the learner are (f − Mean)/Deviation.
+// A Model is the prediction function of a fitted linear model or kernel machine. For the features f
+// of the columns, the features of the learner are (f − Mean)/Deviation.
 type Model struct {
 	Columns         []Column
 	Mean, Deviation []float64
@@ -20,8 +20,8 @@ type Model struct {
 	Intercept            float64 // added to the sum of a kernel machine
 }
 
-// Values returns the values of a row. The map has the text of each column under the column's name
-// in the file. Values ignores other names.
+// Values returns the values of a row. The map row holds texts by column name, as in the file. Names
+// that are not in columns are ignored.
 func Values(columns []Column, row map[string]string) ([]float64, error) {
 	values := make([]float64, len(columns))
 	for j := range columns {

@@ -49,7 +49,7 @@ func (n *NumberFormat) Example() string {
 	return text
 }
 
-// Parse returns the number of a field in Unit, and whether the field has the format.
+// Parse returns the number in a field, converted to Unit, and whether the field has the format.
 func (n *NumberFormat) Parse(field string) (float64, bool) {
 	q, ok := SplitQuantity(field)
 	if !ok || q.Unit == "" && n.UnitRequired {

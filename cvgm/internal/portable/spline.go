@@ -2,10 +2,10 @@ package portable
 
 import "math"
 
-// BSplines returns the values at x of four cubic B-splines among numSplines, the splines with the
-// numbers first to first + 3. All other splines are 0 at x, and the sum of the four values is 1.
-// The knots divide [low, high] into numSplines − 3 equal segments. Outside [low, high] each spline
-// continues along its tangent.
+// BSplines returns the values at x of four of numSplines cubic B-splines. Their indices are first,
+// …, first + 3. All other splines are 0 at x, and the sum of the four values is 1. The knots divide
+// [low, high] into numSplines − 3 equal segments. Outside [low, high] each spline continues along
+// its tangent.
 func BSplines(numSplines int, low, high, x float64) (first int, values [4]float64) {
 	segments := numSplines - 3
 	s := float64(along(low, high, x) * float64(segments))
@@ -41,11 +41,11 @@ type CentredSplines struct {
 // Width returns the number of features.
 func (b *CentredSplines) Width() int { return b.Count - 1 }
 
-// Set calls the function set with the index and the value of each feature of x; the parameter first
+// Set calls its argument set with the index and the value of each feature of x; the argument first
 // is the index of the first feature. The features are Zᵀ times the values of the B-splines. The
 // columns of Z are orthonormal, and orthogonal to the vector of ones. A combination of the features
-// with the weights θ is a combination of the B-splines with the weights Zθ. These sum to 0, so no
-// combination is a nonzero constant.
+// with the weights θ is a combination of the B-splines with the weights Zθ. The weights Zθ sum to
+// 0, so no combination is a nonzero constant.
 func (b *CentredSplines) Set(x float64, first int, set func(feature int, v float64)) {
 	count := b.Count
 	at, near := BSplines(count, b.Low, b.High, x)

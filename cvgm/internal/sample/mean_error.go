@@ -15,8 +15,9 @@ import (
 // 1982): s_u(l_u−m)/(1−s_u) is the change of the mean if unit u is left out. For equal shares it is
 // the usual variance of a mean. For uneven shares, the sum without the divisors 1 − s_u would be
 // far too small, because a unit of large weight pulls the mean towards its own value. The degrees
-// of freedom are (Σs_u²)²/Σs_u⁴ − 1, but at least 1: Satterthwaite's number for normal values
-// (1946). For equal shares they are n − 1. If [FewUnits] is true, the standard error is infinite.
+// of freedom are (Σs_u²)²/Σs_u⁴ − 1, but at least 1. This is the number of Satterthwaite (1946) for
+// normal values. For equal shares it is n − 1. If [FewUnits] is true, the standard error is
+// infinite.
 func MeanError(deviations, shares []float64) (se, freedom float64) {
 	if FewUnits(shares) {
 		return math.Inf(1), 1
@@ -44,6 +45,6 @@ func MeanError(deviations, shares []float64) (se, freedom float64) {
 // loss, and one unit does not show how much its loss varies.
 const leastUnits = 1.5
 
-// FewUnits reports whether units with the given shares of the weight do not determine a standard
-// error, because one of them has more than about 80 % of the weight.
+// FewUnits reports whether one unit has so much of the weight, more than about 80 %, that the units
+// determine no standard error. It takes the units' shares of the weight.
 func FewUnits(shares []float64) bool { return 1/floats.Dot(shares, shares) < leastUnits }

@@ -68,9 +68,10 @@ func Widest(p any) string {
 }
 
 // Views reports whether l reads its training rows in place, without a copy. If p is nil, these are
-// the rows of d. Otherwise they are the features that p makes from the rows of d, if p stores only
-// some entries. A matrix that is not sparse is treated as dense. The parameter countRows returns
-// the number of rows with a weight above 0. It is called only for a dense X.
+// the rows of d. If p stores only some entries, they are the features that p makes from the rows of
+// d. For any other p, the result is false. A matrix that is not sparse is treated as dense. The
+// parameter countRows returns the number of rows with a weight above 0. It is called only for a
+// dense X.
 func Views(l learn.Learner, d learn.Data, p any, countRows func() int) bool {
 	v, ok := l.(learn.ViewLearner)
 	switch {
@@ -161,7 +162,7 @@ func (s *Stored) grow(rows, entries int) {
 	s.column, s.value = slices.Grow(s.column, entries), slices.Grow(s.value, entries)
 }
 
-// Set appends an entry to the current row. A column must not be set twice in a row.
+// Set appends an entry to the current row. Each column must be set at most once for each row.
 func (s *Stored) Set(column int, value float64) {
 	s.column, s.value = append(s.column, int32(column)), append(s.value, value)
 }

@@ -6,16 +6,16 @@ import (
 	"cvgm/cvgm/internal/args"
 )
 
-// A Triangle replaces many rows of few features in sums of squared errors. It has only one row for
-// each feature, and one more. Let A be the matrix of the features and labels, with each row
-// multiplied by the square root of its weight. The triangle is the R of A = QR, computed by
-// Householder reflections. Then ‖A·v‖ = ‖R·v‖ for each v. The rounding errors of both norms are of
-// the size ε·Σ_j ‖a_j‖·|v_j|, for the columns a_j of A.
+// A Triangle takes the place of many rows with few features when sums of squared errors are
+// computed. It has only one row more than there are features. Let A be the matrix of the features
+// and labels, with each row multiplied by the square root of its weight. The triangle is the R of A
+// = QR, computed by Householder reflections. Then ‖A·v‖ = ‖R·v‖ for each v. The rounding errors of
+// both norms are of the size ε·Σ_j ‖a_j‖·|v_j|, for the columns a_j of A.
 type Triangle struct {
 	m int
-	// The slice r stores the rows in pairs i and i+1, for each even i. Of both rows, it stores the
-	// entries from column i on. The last column is the label. If the number of rows is odd, a row
-	// of zeros follows.
+	// For each even i, r stores the pair of the rows i and i+1. Of both rows, it stores only the
+	// entries in the columns i, i+1, …. The last column is the label. If the number of rows is odd, a
+	// row of zeros follows.
 	r     []float64
 	total float64 // weight of the rows
 }
@@ -37,8 +37,8 @@ func TriangleEntries(rows, m int) int {
 	return 2 * pairs * (m + 2 - pairs)
 }
 
-// Reduce makes t the triangle of the rows of x, which have m entries each, and their labels y minus
-// the intercept. It reports whether all entries are finite; if they are not, t is undefined.
+// Reduce sets t to the triangle of the rows of x, each with m entries, and of the labels y −
+// intercept. It reports whether all entries are finite; if they are not, t is undefined.
 func (t *Triangle) Reduce(x []float64, m int, y []float64, intercept float64, weights Weights) bool {
 	t.m, t.total = m, weights.Total(len(y))
 	entry := func(i, j int) float64 {
@@ -84,8 +84,8 @@ func (t *Triangle) Reduce(x []float64, m int, y []float64, intercept float64, we
 }
 
 // If the square of a column's remaining length is below leastTriangle, the remainder is set to
-// zero. Smaller squares may have lost digits to underflow, and columns have lengths of about 1 at
-// the start.
+// zero. Smaller squares may have lost digits to underflow. The remainder is negligible, because
+// columns have lengths of about 1 at the start.
 const leastTriangle = 1e-290
 
 // reflectColumns applies a Householder reflection to entry i and the later entries of all columns.

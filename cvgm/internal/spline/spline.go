@@ -12,9 +12,9 @@ import (
 const Least = 4
 
 // Penalty returns ZᵀDᵀDZ for weightCount B-splines. The columns of Z are an orthonormal basis of
-// the weights with the sum 0, and D takes second differences of neighbouring weights. Only the
-// linear functions have the penalty 0. Because of the sum 0, they are the multiples of one
-// function.
+// the space of weights whose sum is 0, and D takes second differences of neighbouring weights. Only
+// linear functions have the penalty 0. Because the weights sum to 0, all of them are multiples of
+// one function.
 func Penalty(weightCount int) *mat.SymDense {
 	z, difference := mat.NewDense(weightCount, weightCount-1, nil), mat.NewDense(weightCount-2, weightCount, nil)
 	n, root := float64(weightCount), math.Sqrt(float64(weightCount))

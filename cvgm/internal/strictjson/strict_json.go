@@ -33,7 +33,8 @@ func Checksum(text []byte) (sum string, given any, err error) {
 	return fmt.Sprintf("crc64:%016x", crc64.Checksum(canonical, crc64.MakeTable(crc64.ECMA))), given, err
 }
 
-// WithChecksum returns the JSON of v, which must be an object. Its last key is the checksum.
+// WithChecksum returns v as a JSON object whose last key is the checksum. The JSON of v must be an
+// object.
 func WithChecksum(v any) ([]byte, error) {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -59,9 +60,10 @@ func Verify(text []byte) error {
 
 // Read reads valid JSON into dst. It returns an error for nulls, and for keys that are unknown,
 // repeated or missing. (encoding/json would accept all of these texts, and also keys in another
-// case.) keys maps the name of an object to the object's keys, and each key to whether it is
-// required. The name of an object is the key that holds it; the outermost object has the name root.
-// If keys has nil for a key, Read skips the value of this key.
+// case.) The map keys holds, under the name of each object, the object's keys; the value of a key
+// is true if it is required. The name of an object is the key that holds it; the outermost object
+// has the name root. If keys holds nil under a name, Read skips the value of the key with this
+// name.
 func Read(text []byte, keys map[string]map[string]bool, root string, dst any) error {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // a number out of range is found below
