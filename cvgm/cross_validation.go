@@ -260,7 +260,8 @@ func (cv *CV) EvalContext(ctx context.Context, grad, alpha []float64) (float64, 
 	return cv.eval(ctx, grad, nil, alpha)
 }
 
-// eval is EvalContext. If data is not nil, it also computes the derivatives in the data.
+// eval is EvalContext. If data is not nil, it also computes the derivatives with respect to the
+// data.
 func (cv *CV) eval(ctx context.Context, grad []float64, data *dataGradient, alpha []float64) (float64, error) {
 	cv.isGeneralised = cv.isGeneralised && grad == nil && data == nil
 	cv.hasPredictions = false
@@ -425,7 +426,8 @@ func (f *splitFit) value(c *Config, withGradient bool, data *dataGradient) error
 func (f *splitFit) result() splitResult { return splitResult{f.loss, f.metKink || f.grad.Generalised} }
 
 // clearGradient sets the cotangents of the split's features to zero, before terms are added to
-// them. The gradient in the hyperparameters is already zero, because the caller clears cv.dhyper.
+// them. The gradient with respect to the hyperparameters is already zero, because the caller clears
+// cv.dhyper.
 func (f *splitFit) clearGradient() {
 	f.grad.Generalised = false
 	if f.grad.X != nil {

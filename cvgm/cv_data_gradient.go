@@ -16,11 +16,12 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// DataGradient returns L_cv(α). It overwrites dx (N×n) and dy (N) with the gradient in the rows of
-// Config.Data.X and in the labels. The gradient goes through the fits, the standardisation, the
-// centring, the feature map and the predictions. If dx or dy is nil, it is not computed. dx and dy
-// may not share memory with Config.Data or α. If dx or dy has another shape, DataGradient panics.
-// For learners and losses of labels ±1, dy is the derivative of their formulas in y.
+// DataGradient returns L_cv(α). It overwrites dx (N×n) and dy (N) with the gradient with respect to
+// the rows of Config.Data.X and to the labels. The gradient goes through the fits, the
+// standardisation, the centring, the feature map and the predictions. If dx or dy is nil, it is not
+// computed. dx and dy may not share memory with Config.Data or α. If dx or dy has another shape,
+// DataGradient panics. For learners and losses of labels ±1, dy is the derivative of their formulas
+// with respect to y.
 //
 // If the evaluation fails, DataGradient returns the same error as Eval with a gradient, and the
 // loss, dx and dy are NaN. If only one of the blocks dx and dy has no derivative, DataGradient sets
@@ -42,9 +43,9 @@ import (
 //     equal. The multiplier of equal rows is then divided equally among them.
 //   - dy, if moves of the labels make such rows unequal, with the same division.
 //
-// DataGradient costs as much as an Eval with a gradient and with a new fit of each split, plus one
-// Backward of the feature map for the rows. It allocates the gradients of each split. The results
-// do not depend on Config.Workers.
+// DataGradient costs as much as an Eval that fits each split separately and computes a gradient,
+// plus one Backward of the feature map for the rows. It allocates the gradients of each split. The
+// results do not depend on Config.Workers.
 func (cv *CV) DataGradient(dx *mat.Dense, dy, alpha []float64) (float64, error) {
 	rows, n := cv.c.Data.X.Dims()
 	if dx != nil {

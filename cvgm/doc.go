@@ -6,9 +6,9 @@
 // The types follow the path of the data. A [Split] divides the examples into training and
 // validation rows. [RandomSplits], [KFold], [StratifiedKFold], [GroupedKFold] and [TimeSplits] make
 // splits. [New] makes a [CV] from a [Config]. The CV fits a [learn.Learner] to every split, and
-// returns the validation loss with its exact gradient in the hyperparameters α. A [search.Searcher]
-// minimises this loss over α, one evaluation at a time. With the best α, [CV.Final] fits the
-// learner to all data and returns the [Model].
+// returns the validation loss with its exact gradient with respect to the hyperparameters α. A
+// [search.Searcher] minimises this loss over α, one evaluation at a time. With the best α,
+// [CV.Final] fits the learner to all data and returns the [Model].
 //
 // A [Stochastic] draws its splits anew at each evaluation, for searches that tolerate noise.
 // [search.Problem.Plus] adds an outer penalty on α. Package table reads data with text, classes or

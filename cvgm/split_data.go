@@ -68,7 +68,7 @@ func (f *splitFit) dataBackward(c *Config, want *dataGradient) error {
 	if !wantedX && !wantedY {
 		return nil
 	}
-	// Ties needs the derivatives in the rows.
+	// Ties needs the derivatives with respect to the rows.
 	if _, tied := f.learner.(learn.TiedLearner); wantedX || tied {
 		d.grad.X, d.val = mat.NewDense(rows, m, nil), mat.NewDense(len(f.valY), m, nil)
 	}

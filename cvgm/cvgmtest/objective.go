@@ -97,9 +97,9 @@ func slope(f search.Objective, x, u []float64) (d, size float64, smooth bool, er
 }
 
 // Loss tests a loss at all pairs of predictions and labels. At a point at which the loss is smooth,
-// Loss compares the slope in the prediction with difference quotients. For a [cvgm.LabelLoss], it
-// also compares the slope in the label. At a kink, the slope of a [cvgm.KinkedLoss] must lie
-// between the slopes on the two sides of the kink.
+// Loss compares the slope with respect to the prediction to difference quotients. For a
+// [cvgm.LabelLoss], it also compares the slope with respect to the label. At a kink, the slope of a
+// [cvgm.KinkedLoss] must lie between the slopes on the two sides of the kink.
 func Loss(t TB, l cvgm.Loss, predictions, labels []float64) {
 	t.Helper()
 	const step = 1e-5

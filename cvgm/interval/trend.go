@@ -26,8 +26,7 @@ type trend struct {
 
 const (
 	// A trend is shrunk towards a constant, and a spread is shrunk towards the trend. In both cases,
-	// the target of the shrinkage has as much weight as a number of errors. priorErrors is this
-	// number.
+	// the target of the shrinkage has the weight priorErrors, where each error has the weight 1.
 	priorErrors = 5
 	// The constant maxWidth is a distance from the mean prediction, in standard deviations of the
 	// predictions. Beyond this distance, the trend is constant.

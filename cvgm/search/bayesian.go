@@ -27,10 +27,10 @@ type Bayesian struct {
 	Source   func() Source // required; see [Searcher]
 	Initial  int           // number of points before the model proposes points, including x0; zero: 2n + 2 for n coordinates, at most 20
 	MaxEvals int           // evaluations at most; zero: 100
-	// Candidates is the number of points at which the expected improvement is compared. Half of
-	// these points are drawn over the box, and the other half near the best point so far. The best
-	// candidate is then refined by about as many evaluations of the expected improvement. Zero:
-	// 200.
+	// Candidates is the number of points at which the expected improvement is compared. Half of these
+	// points are drawn over the box, and the other half near the best point so far. The best candidate
+	// is then refined by about as many evaluations of the expected improvement. If Candidates is zero,
+	// the number is 200.
 	Candidates int
 }
 

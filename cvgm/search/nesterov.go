@@ -21,7 +21,7 @@ import (
 type Nesterov struct {
 	StepSize float64 // s > 0, required; in units of x²/f
 	MaxEvals int     // evaluations at most; zero: 1000
-	Tol      float64 // of the test of convergence, at y; see [Searcher]. Zero: 1e-9
+	Tol      float64 // of the test of convergence, at y; see [Searcher]; zero means 1e-9
 }
 
 // Search starts at the projection of x0. The steps that it yields are the evaluations at the points

@@ -38,7 +38,7 @@ type QuasiNewton struct {
 	MaxStep  float64
 	Memory   int     // steps remembered; zero: 10
 	MaxEvals int     // evaluations at most, with the ones inside line searches; zero: 1000
-	Tol      float64 // of the test of convergence; see [Searcher]. Zero: 1e-9
+	Tol      float64 // of the test of convergence; see [Searcher]; zero means 1e-9
 }
 
 // Search starts at the projection of x0. It yields every evaluation, including the points that the

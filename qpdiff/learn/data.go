@@ -34,8 +34,8 @@ type Data struct {
 	// Centre and Scale have one entry for each feature; only a [ViewLearner] accepts them. In place of
 	// each feature x, the learner uses (x − Centre)/Scale. For a sparse X, the learner sums over the
 	// rows before it subtracts Centre. These sums lose digits if the Centre of a feature is far larger
-	// than the feature's standard deviation. Derivatives in X treat Centre and Scale as constants. A
-	// nil Centre means 0, and a nil Scale means 1.
+	// than the feature's standard deviation. Derivatives with respect to X treat Centre and Scale as
+	// constants. A nil Centre means 0, and a nil Scale means 1.
 	Centre, Scale []float64
 	// Gram is the [Gram] of X. Several learners can share a Gram, and each of them may use a different
 	// part of the rows of X. If [linear.ElasticNet] leaves out fewer rows of X than it uses, it sums

@@ -145,9 +145,9 @@ func (d *view) grads(hypers int, fill func(n int) []float64) (viewGrad, denseGra
 	return viewGrad, &learn.Grad{Hyper: slices.Clone(viewGrad.Hyper), X: mat.NewDense(rows, n, nil), Y: slices.Clone(viewGrad.Y)}
 }
 
-// eachEntry calls the function visit for each entry of viewGrad's derivative in X, which is in the
-// field Stored or X. The arguments i and j are the entry's row and column, and scale is the scale
-// of the column.
+// eachEntry calls the function visit for each entry of the derivative with respect to X in
+// viewGrad, which is in the field Stored or X. The arguments i and j are the entry's row and
+// column, and scale is the scale of the column.
 func (d *view) eachEntry(viewGrad *learn.Grad, visit func(v float64, i, j int, scale float64)) {
 	scale := func(j int) float64 {
 		if d.data.Scale == nil {

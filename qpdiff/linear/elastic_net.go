@@ -153,7 +153,8 @@ func (e *ElasticNet) end(theta []float64, err error) error {
 //
 //	λ1_j: −sign(θ_j)·u_j    λ2_j: −θ_j·u_j    X: (r·uᵀ − Xu·θᵀ)/N    y: Xu/N
 //
-// With Groups, the derivative in the λ1 or λ2 of a group is the sum over its features j.
+// With Groups, the derivative with respect to the λ1 or λ2 of a group is the sum of these
+// derivatives over the features j of the group.
 //
 // If there is no fit, the error is ErrNotFitted. If dtheta is not finite, the error is an ArgError
 // of kind ErrNotFinite. If a product overflows, the error is of the same kind, and g is undefined.

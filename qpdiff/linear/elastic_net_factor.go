@@ -212,7 +212,8 @@ func (q *piecewiseQP) room() int {
 }
 
 // cond estimates the condition number of the active system. If conjugate gradients solved the
-// system, the estimate is conditionBound. Otherwise it is an estimate as of [dense.LDLCond].
+// system, the estimate is conditionBound. Otherwise it uses √s in place of the largest eigenvalue,
+// as [dense.LDLCond] does; s is the number of active coordinates.
 func (q *piecewiseQP) cond() float64 {
 	s := len(q.act)
 	if q.iterative {

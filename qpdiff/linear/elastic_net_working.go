@@ -22,9 +22,9 @@ const (
 	// If a working set has at most gramPerRow times as many features as there are rows, it keeps its
 	// Gram matrix. A larger set keeps its columns, because products with the columns cost less.
 	gramPerRow = 2
-	// If a feature depends linearly on other features, only its λ2 distinguishes it from them. If λ2
-	// is at most ridgeRounding times the feature's diagonal entry, it does not, and a system with this
-	// feature counts as singular.
+	// If a feature depends linearly on other features, only its λ2 distinguishes it from them. A λ2 of
+	// at most ridgeRounding times the feature's diagonal entry is too small to do so, and a system
+	// with this feature counts as singular.
 	ridgeRounding = 1e-11
 )
 

@@ -20,8 +20,8 @@ import (
 //
 // Each row is weighted as [learn.Data] states. With an intercept, (xᵢ, 1) takes the place of xᵢ,
 // and R depends on the penalty; see [Intercept]. The only hyperparameter is C > 0. The formulas
-// hold for any real labels, so the solution is differentiable in y, too. The label 0 is refused,
-// because its loss is log 2 for any θ.
+// hold for any real labels, so the solution is also differentiable with respect to y. The label 0
+// is refused, because its loss is log 2 for any θ.
 //
 // # Derivatives
 //

@@ -64,7 +64,7 @@ const (
 	// After a short step, the probabilities are computed by series. For a small problem, the first
 	// logisticBoundSteps steps begin with a cheap upper bound of the step's length. If this bound is
 	// short enough for a series, the bound replaces the length. Later steps use the length itself. The
-	// bound might never fall below logisticLastStep, and a fit with the bound might not end.
+	// bound might never fall below logisticLastStep, and a fit that used it might not end.
 	logisticBoundSteps = 8
 
 	// If the margin of a row is above logisticLargestMargin, exp is near overflow. 1−π and w of this

@@ -16,8 +16,8 @@ import (
 //
 // Each row is weighted as [learn.Data] states. The intercept b is unpenalised, and 0 unless
 // Intercept is set. The hyperparameters are the same as for ElasticNet, with the same Groups. The
-// formulas hold for any real labels, so the solution is differentiable in y, too. The label 0 is
-// refused, as by [Logistic].
+// formulas hold for any real labels, so the solution is also differentiable with respect to y. The
+// label 0 is refused, as by [Logistic].
 //
 // # Derivatives
 //
@@ -187,7 +187,7 @@ func (l *SparseLogistic) Views(s learn.Size) bool { return s.Sparse }
 //	xᵢ: yᵢ(sᵢ·u − wᵢyᵢ(uᵀxᵢ)·θ)/N    yᵢ: (sᵢ·uᵀxᵢ − wᵢyᵢ(uᵀxᵢ)(θᵀxᵢ + b))/N
 //
 // The product uᵀxᵢ includes the intercept's entry of u. With Groups, the derivative with respect to
-// the λ1 or λ2 of a group is the sum of the derivatives above over the features j of the group.
+// the λ1 or λ2 of a group is the sum of these derivatives over the features j of the group.
 //
 // The errors are the same as for [ElasticNet.VJP].
 func (l *SparseLogistic) VJP(w *qpdiff.Workspace, g *learn.Grad, dtheta []float64) (err error) {

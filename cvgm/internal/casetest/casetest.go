@@ -68,9 +68,9 @@ func Sets(fullCount, shortCount int) int {
 	return fullCount
 }
 
-// With -short, Trial skips the test t. Tests under the race detector and in an emulator run with
-// -short. A trial measures how often a statement is true over many random data sets. It takes long,
-// and other tests reach its code.
+// Trial skips the test t if it runs with -short, as tests under the race detector and in an
+// emulator do. A trial measures how often a statement is true over many random data sets. It takes
+// long, and other tests reach its code.
 func Trial(t testing.TB) {
 	t.Helper()
 	if testing.Short() {

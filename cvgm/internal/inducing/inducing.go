@@ -11,10 +11,10 @@ import (
 	"cvgm/cvgm/internal/portable"
 )
 
-// Choose stops if no row has a remainder of k(x, x) that is larger than Tol. For every row k(x, x)
-// is 1. The kernel of two rows then has an error of at most 1e-10. A smaller bound would add
-// features that consist of rounding errors: remainders have errors of about 1e-15, so a feature of
-// size 1e-5 has errors of 1e-10.
+// Tol is the largest remainder of k(x, x) at which Choose takes no further point. For every row
+// k(x, x) is 1. The kernel of two rows then has an error of at most 1e-10. A smaller bound would
+// add features that consist of rounding errors: remainders have errors of about 1e-15, so a feature
+// of size 1e-5 has errors of 1e-10.
 const Tol = 1e-10
 
 // Two remainders are treated as equal if they differ by less than tieTol times the largest

@@ -33,9 +33,9 @@ type marginDerivative struct {
 	dm []float64
 }
 
-// prepare factorises d.face, which it sets to the face of the fit l after it has removed the weakly
-// active rows and coordinates. The rows whose multipliers are strictly between their bounds stay on
-// the elbow. If their normals are linearly dependent without the weakly active coordinates, these
+// prepare sets d.face to the face of the fit l, removes the weakly active rows and coordinates from
+// it, and factorises it. The rows whose multipliers are strictly between their bounds stay on the
+// elbow. If their normals are linearly dependent without the weakly active coordinates, these
 // coordinates stay in the face.
 func (d *marginDerivative) prepare(l *marginFit) error {
 	if d.fit == l.state.Fit {
@@ -163,9 +163,9 @@ func (d *marginDerivative) adjoint(l *marginFit, generalised bool, g *learn.Grad
 	return nil
 }
 
-// finishAdjoint ends a VJP: it adds the derivatives in the data. The caller must have added the
-// derivatives in the hyperparameters. The kinks in weakFree exist because one hyperparameter is 0;
-// the parameter kinkInput names this hyperparameter.
+// finishAdjoint ends a VJP: it adds the derivatives with respect to the data. The caller must have
+// added the derivatives with respect to the hyperparameters. The kinks in weakFree exist because
+// one hyperparameter is 0; the parameter kinkInput names this hyperparameter.
 func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *learn.Grad, kinkInput qpdiff.Input) error {
 	if err := d.dataVJP(l, g); err != nil {
 		return err
@@ -179,10 +179,11 @@ func (d *marginDerivative) finishAdjoint(l *marginFit, generalised bool, g *lear
 	return nil
 }
 
-// dataVJP adds the derivatives in the data to g.X and g.Y. It computes them from the adjoint
-// solution w, u. The cotangent of the distinct row z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ. Here ψ_i is
-// the slope and c_i the curvature of the row's loss. The cotangent is divided among the copies of
-// z_i in proportion to their weights. dataVJP returns an error if any field of g overflows.
+// dataVJP adds the derivatives with respect to the data to g.X and g.Y. It computes them from the
+// adjoint solution w, u. The cotangent of the distinct row z_i is −ψ_i·w + (u_i − c_i·wᵀz_i)·θ.
+// Here ψ_i is the slope and c_i the curvature of the row's loss. The cotangent is divided among the
+// copies of z_i in proportion to their weights. dataVJP returns an error if any field of g
+// overflows.
 func (d *marginDerivative) dataVJP(l *marginFit, g *learn.Grad) error {
 	if g.X == nil && g.Y == nil {
 		return learner.CheckProduct(g)
