@@ -2,6 +2,7 @@ package table
 
 import (
 	"encoding/json"
+	"math"
 	"slices"
 
 	"cvgm/cvgm"
@@ -39,15 +40,16 @@ func (p *Pipeline) Interval(t *Table, level float64) (low, high []float64, err e
 	return p.Intervals.Around(predictions, level)
 }
 
-// IntervalRecord is Interval for one row, with the same argument as Record.
+// IntervalRecord is Interval for one row, with the same argument as Record. With an error, both ends
+// are NaN.
 func (p *Pipeline) IntervalRecord(fields map[string]string, level float64) (low, high float64, err error) {
 	t, err := p.Record(fields)
 	if err != nil {
-		return 0, 0, err
+		return math.NaN(), math.NaN(), err
 	}
 	lows, highs, err := p.Interval(t, level)
 	if err != nil {
-		return 0, 0, err
+		return math.NaN(), math.NaN(), err
 	}
 	return lows[0], highs[0], nil
 }

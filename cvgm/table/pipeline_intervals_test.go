@@ -79,6 +79,11 @@ func TestIntervalsAreTheSameAfterJSON(t *testing.T) {
 		if err != nil || l != low[1] || h != high[1] {
 			t.Errorf("%s: of a record [%v, %v], %v; want [%v, %v]", name, l, h, err, low[1], high[1])
 		}
+		for fields, level := range map[string]float64{"a": 2, "unknown": .9} {
+			if l, h, err := back.IntervalRecord(map[string]string{fields: "1", "b": "blue"}, level); err == nil || l == l || h == h {
+				t.Errorf("%s: [%v, %v] with the error %v", name, l, h, err)
+			}
+		}
 		first, second := back.Intervals.Folds[0].Model.Prepared.(*Encoder).code[0], back.Intervals.Folds[1].Model.Prepared.(*Encoder).code[0]
 		if first.Mean == second.Mean || name == "scaled" && (first.Centre == second.Centre || first.Deviation == second.Deviation) {
 			t.Errorf("%s: the folds have one mean or one scale", name)
