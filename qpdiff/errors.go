@@ -28,8 +28,9 @@ var (
 
 // ArgError is the error for an argument that cannot be used. The field Arg is the argument's name,
 // as in the documentation. Problem describes the failure, with the offending value and its place.
-// Remedy advises the caller how to correct the argument. Why is the kind of the error, one of the
-// Err… values; errors.Is finds it. The packages that import qpdiff also return ArgErrors.
+// Remedy advises the caller how to correct the argument. The field Why is the kind of the error,
+// one of the Err… values; errors.Is finds it. The packages that import qpdiff also return
+// ArgErrors.
 type ArgError = check.ArgError
 
 // An Input is the name of an argument on which a solution depends: "λ1", "X", "y", "G" or

@@ -52,8 +52,8 @@ type Kind struct {
 // of steps. They take some seconds on one core, and more if other processes share the core.
 const maxInputTime = 2 * time.Minute
 
-// minCalls is the number of calls from which on the share of successful calls is checked. With this
-// number of calls, three standard deviations of the share are at most .15.
+// The share of successful calls is checked only after minCalls calls. At this number, three
+// standard deviations of the share are at most .15.
 const minCalls = 100
 
 // kinds of errors that qpdiff documents.
@@ -259,7 +259,8 @@ type draws struct {
 // which the input started. Between inputs the time is 0.
 type slot struct{ index, since atomic.Int64 }
 
-// runInputs runs inputs until all inputs are taken, or until the time that the flag allows is over.
+// runInputs runs inputs until all of them are taken, or until the time limit of the flag has
+// passed.
 func (r *run) runInputs(d *draws, s *slot, kinds []Kind) {
 	for i := d.next.Add(1) - 1; i < d.to; i = d.next.Add(1) - 1 {
 		now := time.Now()
@@ -273,8 +274,8 @@ func (r *run) runInputs(d *draws, s *slot, kinds []Kind) {
 	}
 }
 
-// watch runs until the channel done is closed. It ends the process if an input hangs, and logs the
-// progress every ten seconds.
+// watch runs until the channel named done is closed. It ends the process if an input hangs, and
+// logs the progress every ten seconds.
 func (r *run) watch(d *draws, done <-chan struct{}) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()

@@ -49,8 +49,8 @@ func CloneData(d learn.Data) learn.Data {
 	return learn.Data{X: mat.DenseCopyOf(d.X), Y: slices.Clone(d.Y)}
 }
 
-// RandomData draws a data set with standard normal features. Each label is a linear function of a
-// third of the features, plus noise. If classes is set, the label is the sign of this sum.
+// RandomData draws a data set with standard normal features. Each label is a linear function of the
+// first third of the features, plus noise. If classes is true, only the sign of the label is kept.
 func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
 	rng := rand.New(rand.NewPCG(seed, 99))
 	d := learn.Data{X: mat.NewDense(rows, n, numtest.Normals(rng, rows*n)), Y: make([]float64, rows)}
@@ -65,8 +65,8 @@ func RandomData(seed uint64, rows, n int, classes bool) learn.Data {
 	return d
 }
 
-// Refuses reports whether err is a NotDifferentiableError with exactly the given inputs, and with
-// exactly the weakly active rows and coordinates in the parameter weak.
+// Refuses reports whether err is a NotDifferentiableError with exactly the given inputs, and
+// whether its Weak lists exactly the rows and coordinates that weak lists.
 func Refuses(err error, weak qpdiff.Weak, inputs ...qpdiff.Input) bool {
 	var e *qpdiff.NotDifferentiableError
 	return errors.As(err, &e) && errors.Is(err, qpdiff.ErrNotDifferentiable) && slices.Equal(e.Inputs, inputs) &&
@@ -215,8 +215,8 @@ func (l *Predictions) SetGeneralised(on bool) { l.P.(learn.KinkedLearner).SetGen
 
 // LinearModel returns the objective 1/N·Σ loss(θᵀx_i, y_i) + λ/2·‖θ‖², which has the hyperparameter
 // λ. The function loss takes a prediction and a label y, and returns three derivatives: d1 and d2
-// are the first and second derivative of the loss in the prediction, and dy is the derivative of d1
-// in y.
+// are the first and second derivatives of the loss with respect to the prediction, and dy is the
+// derivative of d1 with respect to y.
 func LinearModel(loss func(p, y float64) (d1, d2, dy float64)) smooth.Objective {
 	each := func(theta []float64, d learn.Data, f func(i int, x []float64, d1, d2, dy float64)) {
 		inv := 1 / float64(len(d.Y))

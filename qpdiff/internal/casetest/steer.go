@@ -34,9 +34,9 @@ type Steer struct {
 }
 
 // Crossing bisects the interval from lo to hi until it finds two neighbouring float64 values of the
-// hyperparameter with different active rows or coordinates. It returns two counts of VJPs: refused
-// counts the VJPs next to a kink that returned an error, and answered counts the successful VJPs
-// away from kinks.
+// hyperparameter at which the active rows or coordinates differ. It returns two counts of VJPs:
+// refused counts the VJPs next to a kink that returned an error, and answered counts the successful
+// VJPs away from kinks.
 func (s *Steer) Crossing(t *testing.T, lo, hi float64) (refused, answered int) {
 	t.Helper()
 	answered += s.awayFromKinks(t, lo)

@@ -12,8 +12,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A WrongFit is a fit whose solution a test makes wrong. The test checks that the learner's
-// residual reveals the wrong solution.
+// A WrongFit is a fit whose solution is changed on purpose. Test checks that the learner's residual
+// reveals the change.
 type WrongFit struct {
 	Name  string
 	Data  learn.Data
@@ -38,15 +38,14 @@ func Entries(s []float64) []*float64 {
 	return all
 }
 
-// WrongFit changes an entry of the solution by the fraction wrongPart of this entry. The residual
-// must then be above seenPart·wrongPart. This is below wrongPart, because one entry makes up only
-// some percent of the terms of a condition, or much less if the entry is small compared with the
-// other entries.
+// Test multiplies one entry of the solution by 1 + wrongPart, and the residual must exceed
+// seenPart·wrongPart. The factor seenPart is small, because a small entry makes up only a small
+// part of the terms of a condition.
 const wrongPart, seenPart = 1e-6, 1e-4
 
 // Test checks that the residual is small after a fit. It also checks that a small change of any
-// entry of the solution that is not 0 makes the residual large enough. If units change by powers of
-// two, the residual of such a changed solution must not change beyond the rounding of the terms.
+// nonzero entry of the solution makes the residual large enough. The residual of a changed solution
+// must be the same, up to rounding of its terms, if units change by powers of two.
 func (w WrongFit) Test(t *testing.T) {
 	t.Helper()
 	want := w.residuals(t, 1, 1)

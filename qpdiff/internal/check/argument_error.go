@@ -65,8 +65,8 @@ func (e *namedError) Error() string {
 
 func (e *namedError) Unwrap() error { return e.error }
 
-// Named returns err with the prefix name. This prefix replaces the prefix "qpdiff" if err has it.
-// If err is nil, Named returns nil.
+// Named puts name before the text of err, in place of the prefix "qpdiff" if err has it. If err is
+// nil, Named returns nil.
 func Named(name string, err error) error {
 	if err == nil {
 		return nil

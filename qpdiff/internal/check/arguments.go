@@ -78,8 +78,8 @@ func Matrix(arg string, m *mat.Dense, rows, cols int) {
 	}
 }
 
-// Counts returns an error for the first defect of the parameters rowList and weights. They are the
-// fields Rows and Weights of a Data whose X has the given number of rows.
+// Counts returns an error for the first defect of rowList and weights, which are the fields Rows
+// and Weights of a Data. The parameter rows is the number of rows of its X.
 func Counts(rowList []int, weights []float64, rows int) error {
 	if weights != nil && len(weights) != rows {
 		return ArgErrorf("Data.Weights", ErrShape, "give one weight per row of X, or nil", "has %d entries for the %d rows of X", len(weights), rows)

@@ -9,9 +9,9 @@ var states atomic.Uint64
 // [qpdiff.Workspace] stores the number of the state for which it is prepared.
 func NewState() uint64 { return states.Add(1) }
 
-// A Home is a field of a struct that must not be copied after its first use, because the copy would
-// share storage with the original. If the struct was copied after a call of Take, using the copy
-// panics. Without the panic, the copy could return the results of another problem.
+// A Home is a field of each struct that must not be copied after its first use. A copy would share
+// storage with the original, and could return the results of another problem. If the struct was
+// copied after a call of Take, Check panics.
 type Home struct{ self *Home }
 
 // Take stores the address of the struct when it is first called. Each call of Take then calls
