@@ -24,7 +24,7 @@ func packedColumns(n int) int {
 	return (min(n, BlockSize) + productColumns - 1) / productColumns * productColumns
 }
 
-// BlockWork returns the length of the parameter scratch that CholeskyBlocks and WeightedProducts need
+// BlockWork returns the length of the slice scratch that CholeskyBlocks and WeightedProducts need
 // for a matrix of n rows.
 func BlockWork(n int) int { return packed(n) + min(n, BlockSize)*min(n, BlockSize) }
 
@@ -91,8 +91,7 @@ func (p *product) pack(dst []float64, from, columns, k, depth int) {
 	}
 }
 
-// addTile adds depth terms, beginning with term k, to the tile of C that begins at row i and column
-// j.
+// addTile adds the terms k to k+depth−1 to the tile of C that begins at row i and column j.
 func (p *product) addTile(i, j, k, depth int, b []float64) {
 	rows, columns := min(productRows, p.rows-i), min(productColumns, p.columns-j)
 	if rows == productRows && columns == productColumns && !(p.lower && i < j+productColumns-1) {
@@ -123,8 +122,8 @@ func (p *product) addTile(i, j, k, depth int, b []float64) {
 	}
 }
 
-// addTile calls the assembly productTile. On processors without vector units it does the same in
-// Go.
+// addTile calls productTile, which is written in assembly. Without vector units it computes the
+// same sums in Go.
 func addTile(c []float64, inC int, a []float64, inA int, b []float64, depth int) {
 	if vectors {
 		_, _, _ = c[(productRows-1)*inC+productColumns-1], a[(productRows-1)*inA+depth-1], b[productColumns*depth-1]
@@ -217,11 +216,11 @@ func solveTiles(x []float64, rows int, l, inv []float64, stride int) {
 	}
 }
 
-// WeightedProducts computes a part of A·diag(w)·A, for a symmetric matrix A of n rows. It writes
-// the part to g, in rows of ncols entries. The part has the rows i ≥ start and the columns start ≤
-// j < start + ncols, with ncols ≤ [BlockSize]. Entries above the diagonal of the whole product are
-// undefined. The slice scratch has [BlockWork] entries. WeightedProducts stops early if the context
-// of stopper ends.
+// WeightedProducts computes a part of the product A·diag(w)·A, for a symmetric matrix A of n rows.
+// It writes the part to g, in rows of ncols entries. The part has the rows i ≥ start and the
+// columns start ≤ j < start + ncols, where ncols ≤ [BlockSize]. The entries of the part with j > i
+// are undefined. The slice scratch has [BlockWork] entries. WeightedProducts stops early if the
+// context of stopper ends.
 func WeightedProducts(stopper *stop.Stop, g []float64, start, ncols int, a []float64, n int, w, scratch []float64) {
 	clear(g[:(n-start)*ncols])
 	(&product{c: g, a: a[start*n:], b: a[start*n:], inC: ncols, inA: n, inB: n,
@@ -251,8 +250,7 @@ func Mirror(stopper *stop.Stop, a []float64, n int) {
 }
 
 // Distances sets dst_j to the squared distance between the vector x and column j of a matrix. The
-// slice points holds this matrix, whose rows are stride entries apart. The matrix has one row for
-// each entry of x.
+// slice points holds this matrix; row i begins at points[i·stride] and belongs to entry i of x.
 func Distances(dst, x, points []float64, stride int) {
 	from := 0
 	if vectors && len(x) > 0 {

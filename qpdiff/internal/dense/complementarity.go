@@ -15,9 +15,9 @@ const ComplementarityTol = 256
 //
 // Let the row be gᵀz ≤ h. For its slack, the parameter value is h − gᵀz, and the parameter scale is
 // |h| + ‖g‖‖z‖. For its multiplier λ, the parameter value is λ‖g‖, and the parameter scale is the
-// size of the gradient's terms that λ·g balances. All norms use the same scaling of the variables,
-// so that units cancel. The parameter cond ≥ 1 is an estimate of the condition number of the KKT
-// system in this scaling. The slack or multiplier has an error of about eps·cond·scale.
+// size of those terms of the gradient that λ·g balances. All norms use the same scaling of the
+// variables, so that units cancel. The parameter cond ≥ 1 is an estimate of the condition number of
+// the KKT system in this scaling. The slack or multiplier has an error of about eps·cond·scale.
 func Negligible(value, scale, cond float64) bool {
 	return value <= LargestNegligible(scale, cond)
 }
@@ -26,9 +26,10 @@ func Negligible(value, scale, cond float64) bool {
 func LargestNegligible(scale, cond float64) float64 { return ComplementarityTol * Eps * cond * scale }
 
 // HiddenTol is the largest accepted rounding error of a slack or multiplier, relative to its scale.
-// A slack or multiplier below its rounding error counts as zero. If the rounding error is larger,
-// solvers return no derivative, not even a generalised derivative. The nearest kink could then be
-// so far away that its derivative belongs to a different problem.
+// A slack or multiplier below its rounding error counts as zero. If the rounding error is larger
+// than HiddenTol, solvers return no derivative, not even a generalised derivative. With this much
+// rounding, the nearest kink may be far away, and the derivative at the kink may belong to a very
+// different problem.
 const HiddenTol = 1e-6
 
 // Unsolvable reports whether a linear system with the condition number cond is singular within

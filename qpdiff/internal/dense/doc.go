@@ -1,6 +1,6 @@
 // Package dense has the linear algebra of the solvers, on raw row-major slices and without
-// allocation. It also has the rule for all solvers that decides whether a slack or a multiplier is
-// zero within rounding.
+// allocation. It also has the common rule by which all solvers decide whether a slack or a
+// multiplier is zero within rounding.
 //
 // Most loops exist twice, in Go and in assembly, and both give the same bits. vector/main.go
 // generates the assembly for the vector units of amd64. The assembly rounds each product before

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// Gram sets both triangles of the n×n matrix g to scale·XᵀX. The slice x holds the rows×n matrix X,
-// whose rows are stride entries apart.
+// Gram sets both triangles of the n×n matrix g to scale·XᵀX. The slice x holds the rows×n matrix X;
+// row i begins at x[i·stride].
 func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 	clear(g)
 	AddProducts(g, x, x, rows, n, stride)
@@ -22,8 +22,8 @@ func Gram(g []float64, scale float64, x []float64, rows, n, stride int) {
 }
 
 // AddProducts adds AᵀB to the upper triangle of the n×n matrix g. AᵀB must be symmetric. The slices
-// a and b hold the rows×n matrices A and B, whose rows are stride entries apart. Entries of g below
-// the diagonal may change.
+// a and b hold the rows×n matrices A and B; row i begins at index i·stride. Entries of g below the
+// diagonal may change.
 func AddProducts(g, a, b []float64, rows, n, stride int) {
 	groups := rows / 4
 	if vectors && n >= tileColumns {
@@ -47,9 +47,9 @@ const SquareBlock = 1 << 14
 type SquareWork struct{ plain, weighted []float64 }
 
 // AddSquares adds Σ_i weight(i)·(x_i − c)·(x_i − c)ᵀ to the upper triangle of g. The sum is over
-// the rows x_i of the matrix x. The vector c is the parameter centre, or 0 if centre is nil.
-// Entries of g below the diagonal may change. Rows with a weight of 0 are not read. AddSquares
-// stops early if the context of stopper ends.
+// the rows x_i of the matrix x. If centre is nil, c is 0, and otherwise centre. Entries of g below
+// the diagonal may change. Rows with a weight of 0 are not read. AddSquares stops early if the
+// context of stopper ends.
 func (s *SquareWork) AddSquares(stopper *stop.Stop, g []float64, x blas64.General, centre []float64, weight func(i int) float64) {
 	n := x.Cols
 	most := 4 * max(1, SquareBlock/(4*n))
@@ -158,8 +158,8 @@ func addTiles(g, a, b []float64, groups, n, stride int) {
 // than Go code for rows of at least leastDot entries.
 const dotRows, leastDot = 4, 8
 
-// Products sets dst_i to the product of the vector x with row i of the matrix a. The rows of a are
-// stride entries apart. The results have the same bits as with floats.Dot.
+// Products sets dst_i to the product of the vector x with row i of a matrix. The slice a holds the
+// matrix; row i begins at a[i·stride]. The results have the same bits as with floats.Dot.
 func Products(dst, a []float64, stride int, x []float64) {
 	n, rows := len(x), len(dst)
 	if vectors && n >= leastEntries && rows >= leastRows {
@@ -199,8 +199,8 @@ type Sum struct {
 // rows before adding them.
 const leastSum = 12
 
-// Add adds f times the vector row. The vector must have the length of Dst, and must not change
-// until End is called. If f is 0, Add does nothing.
+// Add adds f·row to the sum. The slice row must have the length of Dst, and must not change until
+// End is called. If f is 0, Add does nothing.
 func (s *Sum) Add(f float64, row []float64) {
 	if f == 0 {
 		return
@@ -245,8 +245,8 @@ func (s *Sum) End() {
 	s.held = 0
 }
 
-// AddRows adds f_i times row i of the matrix a to dst, for each i in order. The rows of a are
-// stride entries apart. The results have the same bits as with floats.AddScaled.
+// AddRows adds f_i times row i of a matrix to dst, for each i in order. The slice a holds the
+// matrix; row i begins at a[i·stride]. The results have the same bits as with floats.AddScaled.
 func AddRows(dst, f, a []float64, stride int) {
 	n, rows := len(dst), len(f)
 	if vectors && n >= leastEntries && rows > 0 {

@@ -44,9 +44,9 @@ func (f *inverter) panel(from int) []float64 {
 // A square is a matrix of productColumns rows and columns.
 type square [productColumns * productColumns]float64
 
-// add adds to c the product of rows i to end−1 of A, from column k on, with the rows b of a panel.
-// The rows of A are inA entries apart. The matrix c has productColumns columns and at most
-// productColumns rows.
+// add multiplies a block of A by rows of a panel, and adds the product to c. The block has the rows
+// i to end−1 and the columns k to k+depth−1 of A. Row r of A begins at a[r·inA]. The slice b holds
+// the depth rows of the panel. The block has at most productColumns rows.
 func (c *square) add(a []float64, inA, i, end, k int, b []float64, depth int) {
 	for r := 0; i+r < end; r += productRows {
 		if i+r+productRows <= end {
@@ -64,8 +64,8 @@ func (c *square) add(a []float64, inA, i, end, k int, b []float64, depth int) {
 
 // invertRows computes the rows i of W with from ≤ i < end, given the rows before them.
 func (f *inverter) invertRows(from, end int) {
-	// The sum of each entry begins with the rows before the block, panel by panel, so that the panel
-	// stays in the caches.
+	// This loop adds the terms of all rows of W above the block. It finishes one panel before the
+	// next, so that the panel stays in the caches.
 	for column := 0; column < from; column += productColumns {
 		panel := f.panel(column)
 		for i := from; i < end; i += productColumns {
@@ -93,8 +93,8 @@ func (f *inverter) invertRows(from, end int) {
 	}
 }
 
-// invertSquare inverts the square of L on its diagonal at the rows i to end−1. It stores the inverse
-// in its panel, and returns the inverse times −1.
+// invertSquare inverts the diagonal block of L with the rows i to end−1. It stores the inverse in
+// the panel of these rows, and returns the inverse times −1.
 func (f *inverter) invertSquare(i, end int) (negative square) {
 	w := (*square)(f.panel(i))
 	*w = square{}
@@ -129,8 +129,8 @@ func (f *inverter) transpose() {
 	}
 }
 
-// multiplyRows replaces the rows i with from ≤ i < end of the lower triangle of a by the rows of
-// WᵀW. The panel on the diagonal is the last one, because it overwrites entries of Wᵀ.
+// In the lower triangle of a, multiplyRows replaces each row i, where from ≤ i < end, by row i of
+// WᵀW. The panel on the diagonal comes last, because its results overwrite entries of Wᵀ.
 func (f *inverter) multiplyRows(from, end int) {
 	for column := 0; column < end; column += productColumns {
 		panel := f.panel(column)

@@ -17,8 +17,8 @@ const (
 // the other.
 func LanesPay() bool { return vectors }
 
-// LaneRows puts the first n entries of each slice in src in lanes: it sets dst[k·step·LaneCount +
-// i] to entry k of src[i].
+// LaneRows copies the first n entries of each slice src[i] to lane i of dst: it sets
+// dst[k·step·LaneCount + i] to src[i][k].
 func LaneRows(dst []float64, step int, src *[LaneCount][]float64, n int) {
 	if n == 0 {
 		return
@@ -36,7 +36,7 @@ func LaneRows(dst []float64, step int, src *[LaneCount][]float64, n int) {
 	}
 }
 
-// RowsOfLanes takes the first n entries of each slice in dst from lanes: it sets entry k of dst[i]
+// RowsOfLanes copies lane i of src to the first n entries of each slice dst[i]: it sets dst[i][k]
 // to src[k·LaneCount + i].
 func RowsOfLanes(dst *[LaneCount][]float64, src []float64, n int) {
 	if n == 0 {
@@ -59,8 +59,8 @@ func RowsOfLanes(dst *[LaneCount][]float64, src []float64, n int) {
 
 // LaneUpper writes LaneCount systems to dst, in the form that LDLLanes reads. Each system has
 // numVars unknowns. The upper triangle of the matrix of system i consists of the first numVars rows
-// and columns of the n×n matrix src[i]. LaneUpper adds the vectors r, which are in lanes, to the
-// diagonals of the systems. Entries below the diagonal may change.
+// and columns of the n×n matrix src[i]. To the diagonal of the matrix of system i, LaneUpper adds
+// the vector in lane i of r. Entries below the diagonal may change.
 func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, numVars int) {
 	stride := (numVars + 1) * LaneCount
 	if vectors && numVars >= leastEntries {
@@ -82,9 +82,9 @@ func LaneUpper(dst []float64, src *[LaneCount][]float64, n int, r []float64, num
 	}
 }
 
-// LaneGather writes LaneCount systems to dst, in the form that LDLLanes reads. Each system has size
-// unknowns. The matrix of system i consists of the rows and columns indices[i] of the symmetric n×n
-// matrix g. Entries below the diagonal do not change.
+// LaneGather writes LaneCount systems to dst, in the form that LDLLanes reads. The parameter size
+// is the number of unknowns of each system. The matrix of system i consists of the rows and columns
+// indices[i] of the symmetric n×n matrix g. Entries below the diagonal do not change.
 func LaneGather(dst, g []float64, n int, indices *[LaneCount][]int, size int) {
 	stride := (size + 1) * LaneCount
 	i0, i1, i2, i3 := indices[0][:size], indices[1][:size], indices[2][:size], indices[3][:size]
@@ -99,7 +99,7 @@ func LaneGather(dst, g []float64, n int, indices *[LaneCount][]int, size int) {
 }
 
 // Pad extends the n×n matrix a to newSize rows and columns. The new rows and columns are from the
-// identity matrix. The rows of a are stride entries apart. A system with the extended matrix has a
+// identity matrix. Row i of a begins at a[i·stride]. A system with the extended matrix has a
 // solution with the same bits as a system with the matrix a.
 func Pad(a []float64, stride, n, newSize int) {
 	for k := range newSize {
@@ -191,8 +191,8 @@ func LDLLanesSolve(a, dinv, x []float64, n int) {
 	laneBack(a, dinv, x, n)
 }
 
-// LDLLanesForm does the work of LDLForm for one system with n unknowns. It is system i among the
-// systems that LDLLanes factorised in a and dinv.
+// LDLLanesForm does the work of LDLForm for system i of the systems that LDLLanes factorised. Each
+// system has n unknowns, and the slices a and dinv hold the factors.
 func LDLLanesForm(a, dinv []float64, n, i int, x []float64) (sum float64) {
 	for k := range x {
 		row, u := a[(k*(n+1)+k)*LaneCount+i:], 0.0
@@ -224,10 +224,10 @@ func LaneSums(sums *[2][LaneCount]float64, u, x []float64, n int) {
 }
 
 // DescendLanes does the work of DescendKinks for LaneCount problems at a time. Each problem has n ≥
-// 1 coordinates. The entry of bounds for a coordinate serves as both upper and lower of
-// DescendKinks. The results have the same bits as with DescendKinks, with two exceptions: the signs
-// of zeros, and problems in which a number is infinite or NaN. If live[i] ≥ 0, problem i does not
-// change. Bit i of the result is set if the sign of a coordinate of problem i has changed.
+// 1 coordinates. The slice bounds takes the place of both slices upper and lower of DescendKinks.
+// The results have the same bits as with DescendKinks, with two exceptions: the signs of zeros, and
+// problems in which a number is infinite or NaN. If live[i] ≥ 0, problem i does not change. Bit i
+// of the result is set if the sign of a coordinate of problem i has changed.
 func DescendLanes(x, resid, m, r, bounds []float64, n int, live *[LaneCount]float64) (changedSigns int) {
 	x, resid, m, r, bounds = x[:n*LaneCount], resid[:n*LaneCount], m[:n*n*LaneCount], r[:n*LaneCount], bounds[:n*LaneCount]
 	if vectors {

@@ -11,10 +11,10 @@ import (
 // matrices. The columns behind the right-hand side are undefined.
 func LDLStride(n int) int { return (n + 4) &^ 3 }
 
-// LDLFactor factorises a symmetric positive definite matrix A = LDLᵀ in place. The slice a holds n
-// rows, stride entries apart, with the upper triangle of A. After the call, row k of a is row k of
-// DLᵀ, and dinv[k] = 1/d_k. Entries below the diagonal may change. Columns n to stride−1 of a are
-// right-hand sides, which LDLFactor multiplies by L⁻¹.
+// LDLFactor factorises a symmetric positive definite matrix A = LDLᵀ in place. The slice a holds
+// the upper triangle of A in n rows; row i begins at a[i·stride]. After the call, row k of a is row
+// k of DLᵀ, and dinv[k] = 1/d_k. Entries below the diagonal may change. Columns n to stride−1 of a
+// are right-hand sides, which LDLFactor multiplies by L⁻¹.
 //
 // LDLFactor stops at the first pivot that is too small, and returns the row of this pivot. A pivot
 // is too small if it is at most tol times its diagonal entry, or if its reciprocal overflows. The
@@ -40,7 +40,7 @@ func LDLFactorUntil(stopper *stop.Stop, a, dinv []float64, n, stride int, tol fl
 	for k := range n {
 		dinv[k] = a[k*stride+k]
 	}
-	// With two pivots at a time, the rows below are passed over half as often.
+	// With two pivots at a time, the rows below are read and written half as often.
 	for k := 0; k < n; k += 2 {
 		stopper.Look()
 		r0 := a[k*stride+k : (k+1)*stride]
@@ -78,9 +78,9 @@ func LDLFactorUntil(stopper *stop.Stop, a, dinv []float64, n, stride int, tol fl
 	return n
 }
 
-// ldlBlock is the number of pivots in a block of ldlBlocks, which applies a whole block to one row
-// before it goes to the next row. The number must be even. With 32 pivots, the rows of a block stay
-// in the second-level cache if a row has at most 1000 entries.
+// ldlBlock is the number of pivots in a block. The function ldlBlocks applies a whole block to one
+// row before it goes to the next row. The number must be even. With 32 pivots, the rows of a block
+// stay in the second-level cache if a row has at most 1000 entries.
 const ldlBlock = 32
 
 // leastBlocks is the smallest number of unknowns for which ldlBlocks is faster than the method
@@ -283,8 +283,8 @@ func LDLCond(a, dinv []float64, n, stride int, size, x []float64) float64 {
 	return math.Inf(1) // not a number: the estimate itself overflows
 }
 
-// LDLSize sets the slice size to the square roots of the diagonal of A. It computes them from the
-// factor that LDLFactor computed.
+// LDLSize writes the square roots of the diagonal of A to the slice named size. It computes them
+// from the factor of LDLFactor.
 func LDLSize(a, dinv []float64, n, stride int, size []float64) {
 	clear(size)
 	for i := range n {

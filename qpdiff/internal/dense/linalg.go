@@ -64,8 +64,8 @@ func Gather(dst, x []float64, idx []int) {
 //	½ xᵀ(G + diag r)x − cᵀx + Σ_j (upper_j·max(x_j, 0) − lower_j·min(x_j, 0))
 //
 // Here G is the n×n matrix in m. The parameters r, upper and lower are vectors, and j runs over the
-// entries of x. Before the call, resid must be c − Gx, and DescendKinks updates it. DescendKinks
-// reports whether the sign of an entry of x has changed.
+// entries of x. Before the call, resid must be c − Gx. DescendKinks updates resid, and reports
+// whether the sign of an entry of x has changed.
 func DescendKinks(x, resid, m, r, upper, lower []float64) (moved bool) {
 	n := len(x)
 	if n == 0 {
@@ -102,9 +102,9 @@ func DescendKinks(x, resid, m, r, upper, lower []float64) (moved bool) {
 }
 
 // GatherUpper sets the upper triangle of dst to a part of the n×n matrix g: the rows and columns in
-// the list idx. The list idx ascends and must not be empty. The rows of dst are stride entries
-// apart. For each j in idx, GatherUpper adds r_j to the copied diagonal entry of row j of g.
-// Entries of dst below the diagonal may change.
+// the list idx. The list idx ascends and must not be empty. Row k of the part begins at
+// dst[k·stride]. For each j in idx, GatherUpper adds r_j to the copied diagonal entry of row j of
+// g. Entries of dst below the diagonal may change.
 func GatherUpper(dst []float64, stride int, g []float64, n int, r []float64, idx []int) {
 	s := len(idx)
 	if vectors {
@@ -151,9 +151,9 @@ func Cholesky(stopper *stop.Stop, l, inv []float64, n int, tol float64) int {
 	return choleskyRows(stopper, l, inv, n, n, tol)
 }
 
-// choleskyRows does the work of Cholesky for rows that are stride entries apart. Before the call,
-// inv must hold the diagonal entries with which the pivots are compared. choleskyRows replaces
-// these entries by the inverses of the factor's diagonal.
+// choleskyRows does the work of Cholesky for a matrix whose row i begins at l[i·stride]. Before the
+// call, inv must hold the diagonal entries with which the pivots are compared. choleskyRows
+// replaces these entries by the inverses of the factor's diagonal.
 func choleskyRows(stopper *stop.Stop, l, inv []float64, n, stride int, tol float64) int {
 	if vectors && stopper == nil && n > 0 {
 		_, _ = l[(n-1)*stride+n-1], inv[n-1]
@@ -175,7 +175,7 @@ func choleskyRows(stopper *stop.Stop, l, inv []float64, n, stride int, tol float
 }
 
 // SmallestSingular estimates the smallest singular value of the lower triangle l, after row i is
-// divided by size[i] for each i. The k rows of l are stride entries apart. SmallestSingular solves
+// divided by size[i] for each i. Row i of the k rows begins at l[i·stride]. SmallestSingular solves
 // a system whose right-hand side has entries ±1, chosen so that the solution is large (Cline,
 // Moler, Stewart and Wilkinson, 1979). The smallest pivot would be a bad estimate, because several
 // small pivots together can give a far smaller singular value. The parameter x is scratch.
@@ -199,8 +199,8 @@ func SmallestSingular(l, inv []float64, k, stride int, size, x []float64) float6
 	return before / floats.Norm(x, 2)
 }
 
-// ForwardSolve replaces the first k entries of x by L⁻¹x. The slice l holds the lower triangle L,
-// whose rows are stride entries apart. The slice inv holds the inverses of L's diagonal.
+// ForwardSolve replaces the first k entries of x by L⁻¹x. The slice l holds the lower triangle L;
+// row i begins at l[i·stride]. The slice inv holds the inverses of L's diagonal.
 func ForwardSolve(l, inv []float64, k, stride int, x []float64) {
 	if vectors && k >= leastRows {
 		_, _, _ = l[(k-1)*stride+k-1], inv[k-1], x[k-1]
@@ -217,8 +217,8 @@ func ForwardSolve(l, inv []float64, k, stride int, x []float64) {
 	}
 }
 
-// BackSolve replaces the first k entries of x by L⁻ᵀx. The slice l holds the lower triangle L,
-// whose rows are stride entries apart. The slice inv holds the inverses of L's diagonal.
+// BackSolve replaces the first k entries of x by L⁻ᵀx. The slice l holds the lower triangle L; row
+// i begins at l[i·stride]. The slice inv holds the inverses of L's diagonal.
 func BackSolve(l, inv []float64, k, stride int, x []float64) {
 	if vectors && k >= leastRows {
 		_, _, _ = l[(k-1)*stride+k-1], inv[k-1], x[k-1]
@@ -232,8 +232,8 @@ func BackSolve(l, inv []float64, k, stride int, x []float64) {
 	}
 }
 
-// RotateRows rotates neighbouring rows of a matrix. The slice rows holds the matrix, whose rows
-// have n entries and are stride entries apart. RotateRows replaces the first row x and the second
+// RotateRows rotates neighbouring rows of a matrix. The slice rows holds the matrix, whose row i
+// has n entries and begins at rows[i·stride]. RotateRows replaces the first row x and the second
 // row y by cos[0]·x + sin[0]·y and cos[0]·y − sin[0]·x. Then it rotates the second and the third
 // row with cos[1] and sin[1], and so on.
 func RotateRows(rows []float64, stride, n int, cos, sin []float64) {

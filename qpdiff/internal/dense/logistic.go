@@ -1,9 +1,9 @@
 package dense
 
 // LogisticNear sums a series, and these constants select the series by |dm|, the change of a
-// margin. Up to LogisticTaylor it sums 4 terms of the series of s and w themselves. Up to
-// LogisticShortSeries it sums 9 terms of the series of exp(−dm) − 1, and up to LogisticSeries 14
-// terms. The first omitted term of each series is below eps.
+// margin. For |dm| up to LogisticTaylor, it sums 4 terms of the series of s and of w. For |dm| up
+// to LogisticShortSeries, it sums 9 terms of the series of exp(−dm) − 1, and up to LogisticSeries
+// 14 terms. The first omitted term of each series is below eps.
 const (
 	LogisticSeries      = .5
 	LogisticShortSeries = 1. / 16

@@ -25,8 +25,8 @@ func Highest(x, a, b []float64) (at int, value float64) {
 	return at, value
 }
 
-// firstLargest returns the largest entry of the slice values, and the smallest of this value's
-// entries in the slice places. If no value is above minValue, it returns −1 and minValue.
+// firstLargest returns as value the largest values[k], and as at the smallest places[k] of such a
+// k. If no values[k] is above minValue, it returns −1 and minValue.
 func firstLargest(values, places []float64, minValue float64) (at int, value float64) {
 	at, value = -1, minValue
 	for k, v := range values {

@@ -6,12 +6,12 @@ import "cvgm/qpdiff/internal/stop"
 // rows.
 const singleColumns = 16
 
-// GramSingle sets the lower triangle of g to A·diag(root)²·Aᵀ, for the n×width matrix A with the
-// given stride. It computes with float32 numbers, in half the time of AddGram. Each unit[i] is a
-// power of two, and no entry in row i of A·diag(root) may be larger. The error of entry (i, j) of g
-// is then about 1e-6 times the product of the norms of rows i and j, however large the units are.
-// The slice scratch has GramSingleWork entries. GramSingle stops early if the context of stopper
-// has ended.
+// GramSingle sets the lower triangle of g to A·diag(root)²·Aᵀ, for the n×width matrix A whose row i
+// begins at a[i·stride]. It computes with float32 numbers, in half the time of AddGram. Each
+// unit[i] is a power of two, and at least as large as the absolute value of every entry in row i of
+// A·diag(root). The error of entry (i, j) of g is about 1e-6 times the product of the norms of rows
+// i and j, however large the units are. The slice scratch has GramSingleWork entries. GramSingle
+// stops early if the context of stopper has ended.
 func GramSingle(stopper *stop.Stop, g []float64, n int, a []float64, stride, width int, root, unit []float64, scratch []float32) {
 	for i := range n {
 		clear(g[i*n : i*n+i+1])
@@ -69,8 +69,8 @@ func packSingle(dst []float32, n int, a []float64, stride int, root, unit []floa
 	}
 }
 
-// singleTile calls the assembly productTileSingle. On processors without vector units it does the
-// same in Go.
+// singleTile calls productTileSingle, which is written in assembly. Without vector units it
+// computes the same sums in Go.
 func singleTile(tile *[productRows * singleColumns]float32, a, b []float32, depth int) {
 	_, _ = a[(depth-1)*singleColumns+productRows-1], b[depth*singleColumns-1]
 	if vectors {

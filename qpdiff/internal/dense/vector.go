@@ -25,8 +25,8 @@ func SetVectors(on bool) (oldSetting bool) {
 // with and without these registers.
 var wide = cpu.X86.HasAVX512F
 
-// setWide is a function for tests. It switches the use of the registers of eight float64s on or
-// off, and returns the old setting.
+// setWide is a function for tests. It switches the use of registers that hold eight float64 values
+// on or off, and returns the old setting.
 func setWide(on bool) (oldSetting bool) {
 	oldSetting, wide = wide, on && vectors && cpu.X86.HasAVX512F
 	return oldSetting

@@ -10,15 +10,15 @@ package dense
 func subtractPairs(dst *float64, n int, a *float64, stride int, f *float64, pairs int)
 
 // gramTile adds products to two rows of eight entries of dst, a matrix with the given width. These are the
-// products of two columns, which begin at a, with eight columns, which begin at b. Rows are stride entries
-// apart. Each group has four rows, and the sum of four products is added at a time.
+// products of two columns, which begin at a, with eight columns, which begin at b. Each row begins stride
+// entries after the row before it. Each group has four rows, and the sum of four products is added at a time.
 //
 //go:noescape
 func gramTile(dst *float64, width int, a *float64, b *float64, stride int, groups int)
 
-// productTile adds a matrix product to four rows of eight entries of dst, which are width entries apart. The
-// left factor begins at a. It has four rows of depth entries, which are stride entries apart. The right factor
-// begins at b, and has eight columns.
+// productTile adds a matrix product to four rows of eight entries of dst; row i begins at dst[i·width]. The left
+// factor has four rows of depth entries; row i begins at a[i·stride]. The right factor begins at b, and has
+// eight columns.
 //
 //go:noescape
 func productTile(dst *float64, width int, a *float64, stride int, b *float64, depth int)
@@ -31,15 +31,15 @@ func productTile(dst *float64, width int, a *float64, stride int, b *float64, de
 func subtractPairsWide(dst *float64, n int, a *float64, stride int, f *float64, pairs int)
 
 // gramTileWide adds products to two rows of eight entries of dst, a matrix with the given width. These are the
-// products of two columns, which begin at a, with eight columns, which begin at b. Rows are stride entries
-// apart. Each group has four rows, and the sum of four products is added at a time.
+// products of two columns, which begin at a, with eight columns, which begin at b. Each row begins stride
+// entries after the row before it. Each group has four rows, and the sum of four products is added at a time.
 //
 //go:noescape
 func gramTileWide(dst *float64, width int, a *float64, b *float64, stride int, groups int)
 
-// productTileWide adds a matrix product to four rows of eight entries of dst, which are width entries apart. The
-// left factor begins at a. It has four rows of depth entries, which are stride entries apart. The right factor
-// begins at b, and has eight columns.
+// productTileWide adds a matrix product to four rows of eight entries of dst; row i begins at dst[i·width]. The left
+// factor has four rows of depth entries; row i begins at a[i·stride]. The right factor begins at b, and has
+// eight columns.
 //
 //go:noescape
 func productTileWide(dst *float64, width int, a *float64, stride int, b *float64, depth int)
@@ -183,7 +183,7 @@ func moments3(h *float64, w *float64, z *float64, stride int, n int)
 func products3(sums *float64, s *float64, z *float64, stride int, n int)
 
 // distances sets each entry of dst to the squared distance between the vector x, of n entries, and one column of
-// the matrix points. The n rows of points are stride entries apart. The length of dst is a multiple of four.
+// the matrix points. Row i of the n rows begins at points[i·stride]. The length of dst is a multiple of four.
 //
 //go:noescape
 func distances(dst *float64, count int, x *float64, n int, points *float64, stride int)
@@ -220,34 +220,34 @@ func highest(dst *float64, x *float64, a *float64, b *float64, n int)
 //go:noescape
 func steepest(dst *float64, terms *float64, r *float64, diagonal *float64, row *float64, a *float64, b *float64, n int)
 
-// dots sets the entries of dst to the inner products of x with the rows of a matrix that begins at a. The matrix has
-// count rows, at least four, of n entries each, which are stride entries apart. Terms are added in the order of
-// gonum's DotUnitary.
+// dots sets the entries of dst to the inner products of x with the rows of a matrix. The matrix has count rows, at
+// least four, of n entries each; row i begins at a[i·stride]. Terms are added in the order of gonum's
+// DotUnitary.
 //
 //go:noescape
 func dots(dst *float64, count int, a *float64, stride int, x *float64, n int)
 
-// addRowsTo adds f[i] times row i to dst, for each row of a matrix that begins at a. The matrix has count rows,
-// which are stride entries apart. Each row has n ≥ 4 entries.
+// addRowsTo adds f[i] times row i to dst, for each row of a matrix. The matrix has count rows of n ≥ 4 entries;
+// row i begins at a[i·stride].
 //
 //go:noescape
 func addRowsTo(dst *float64, n int, f *float64, a *float64, stride int, count int)
 
-// forwardRows replaces the n entries of x by L⁻¹x for the lower triangle L at l. The rows of L are stride entries
-// apart, and inv has the inverses of its diagonal. The products of a row with entries before the last multiple
+// forwardRows replaces the n entries of x by L⁻¹x for the lower triangle L, whose row i begins at l[i·stride].
+// The slice inv has the inverses of L's diagonal. The products of a row with entries before the last multiple
 // of four are summed in the order of gonum's DotUnitary.
 //
 //go:noescape
 func forwardRows(x *float64, l *float64, stride int, inv *float64, n int)
 
-// backRows replaces the k entries of x by L⁻ᵀx for the lower triangle L at l, row by row from the last. The rows
-// of L are stride entries apart, and inv has the inverses of its diagonal.
+// backRows replaces the k entries of x by L⁻ᵀx for the lower triangle L, row by row from the last. Row i of L
+// begins at l[i·stride], and inv has the inverses of L's diagonal.
 //
 //go:noescape
 func backRows(x *float64, l *float64, stride int, inv *float64, k int)
 
-// rotateRows makes count plane rotations of neighbouring rows of a matrix. Its rows have n entries each and are stride
-// entries apart. The first rotation replaces rows x and y, the first two, by cos[0]·x + sin[0]·y and
+// rotateRows makes count plane rotations of neighbouring rows of a matrix. Row i has n entries and begins at
+// rows[i·stride]. The first rotation replaces rows x and y, the first two, by cos[0]·x + sin[0]·y and
 // cos[0]·y − sin[0]·x. The next rotation changes the second and the third row with cos[1] and sin[1], and so on.
 //
 //go:noescape

@@ -361,7 +361,7 @@ func TestVectors(t *testing.T) {
 	}
 }
 
-// packRows returns the first n columns of n rows, which are stride entries apart.
+// packRows returns the first n columns of n rows. Row i begins at m[i·stride].
 func packRows(m []float64, n, stride int) []float64 {
 	out := make([]float64, 0, n*n)
 	for i := range n {

@@ -75,8 +75,8 @@ func ExpNegative(q float64) float64 {
 	if q > 708 {
 		return 0
 	}
-	// x = k·log 2 + r, and the exponential of r is a short sum. The sum of a number and round is
-	// rounded to an integer.
+	// x = k·log 2 + r, and the exponential of r is a short sum. The addition of the constant round
+	// rounds a number to an integer.
 	const round, log2High, log2Low = 0x1.8p52, 6.93147180369123816490e-01, 1.90821492927058770002e-10
 	x := -q
 	shifted := float64(x*math.Log2E) + round

@@ -46,9 +46,9 @@ func AppendRow(t, coef, q, w, perp []float64, norm2 float64) (inv, g float64) {
 }
 
 // NormaliseRows multiplies rows of n entries by powers of two, so that their norms lie in the
-// interval [½, 1). It sets scale to the powers, and norm2 to the squared norms before the
-// multiplication. The number of rows is the length of scale. The rows of a are stride entries
-// apart, and the rows of dst are n entries apart. If a row's norm2 is not a normal number, its
+// interval [½, 1). It sets scale to the powers, and norm2 to the squared norms that the rows had
+// before the multiplication. The number of rows is the length of scale. Row i of the matrix begins
+// at a[i·stride], and the scaled row at dst[i·n]. If a row's norm2 is not a normal number, its
 // scale and its scaled row are undefined.
 func NormaliseRows(dst, scale, norm2, a []float64, stride, n int) {
 	rows := len(scale)
@@ -68,8 +68,8 @@ func NormaliseRows(dst, scale, norm2, a []float64, stride, n int) {
 	}
 }
 
-// ForwardRow sets x to L⁻¹rhs and returns ‖x‖². The slice l holds the lower triangle L, whose rows
-// are stride entries apart. The slice inv holds the inverses of L's diagonal.
+// ForwardRow sets x to L⁻¹rhs and returns ‖x‖². The slice l holds the lower triangle L; row i
+// begins at l[i·stride]. The slice inv holds the inverses of L's diagonal.
 func ForwardRow(x, rhs, l, inv []float64, stride int) (norm2 float64) {
 	n := len(x)
 	if vectors && n > 0 {

@@ -64,8 +64,8 @@ func laneRows() {
 	RET()
 }
 
-// rowsOfLanes generates the assembly of rowsOfLanes, the inverse of laneRows. The generated code
-// transposes four entries of each problem at a time.
+// rowsOfLanes writes a function that reverses laneRows. The written function transposes four
+// entries of each problem at a time.
 func rowsOfLanes() {
 	TEXT("rowsOfLanes", NOSPLIT, "func(a, b, c, d, src *float64, n int)")
 	Pragma("noescape")
@@ -180,8 +180,8 @@ func eachLane(v float64) reg.VecVirtual {
 }
 
 // ldlLanes writes a factorisation that applies two pivots at a time, like the Go code of LDLFactor.
-// The function computes the next pivot before the rest of its row, so that the division does not
-// wait for the rows.
+// The written function computes the next pivot before the other entries of the pivot's row, so that
+// the division by the pivot begins early.
 func ldlLanes() {
 	TEXT("ldlLanes", NOSPLIT, "func(a, dinv, x, pivots *float64, n int, tol float64) (regular int)")
 	Pragma("noescape")
@@ -306,7 +306,8 @@ func ldlLanes() {
 	VMOVUPD(product, of(out, 0))
 	VMOVMSKPD(regular, out.As32())
 	Store(out, ReturnIndex(0))
-	// The unknowns are computed from the last row, whose last entry is the right-hand side.
+	// The unknowns are computed in reverse order. The last entry of each row is the right-hand
+	// side.
 	n := Load(Param("n"), GP64())
 	end := endOfRows(Load(Param("a"), GP64()), n, stride)
 	back(end, stride, n, dinv, x, func(reg.Register) Mem { return of(end, 0) })

@@ -11,8 +11,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// logistic writes functions that pass over the rows of a logistic regression. The functions process
-// four rows at a time, and Go code processes the remaining rows.
+// logistic writes functions that process the rows of a logistic regression. The functions take four
+// rows at a time, and Go code processes the remaining rows.
 func logistic() {
 	near("logisticTaylor", func(s0, w0, dm reg.VecVirtual) (s, w reg.VecVirtual) {
 		w2 := times(w0, minus(all(1), times(all(2), s0)))
@@ -56,8 +56,8 @@ func expm1(y reg.VecVirtual, short bool) reg.VecVirtual {
 	return times(y, plus(low, times(y4, middle)))
 }
 
-// near writes a function with the given name that computes s and w from s0, w0 and dm. The argument
-// writeRows writes the computation for four rows, and returns the registers of their s and w.
+// near writes a function with the given name that computes s and w from s0, w0 and dm. The function
+// writeRows writes the code for four rows, and returns the registers that hold s and w.
 func near(name string, writeRows func(s0, w0, dm reg.VecVirtual) (s, w reg.VecVirtual)) {
 	TEXT(name, NOSPLIT, "func(s, w, s0, w0, dm *float64, n int)")
 	Pragma("noescape")
@@ -157,8 +157,8 @@ func combine3() {
 	RET()
 }
 
-// columns3 returns pointers to the three columns from z on. It changes stride from entries to
-// bytes.
+// columns3 returns pointers to three columns, the first of which begins at z. It also converts the
+// register stride from entries to bytes.
 func columns3(z, stride reg.Register) [3]reg.Register {
 	SHLQ(Imm(3), stride)
 	c := [3]reg.Register{z, GP64(), GP64()}

@@ -72,7 +72,8 @@ func subtractPairs(u unit) {
 	SHLQ(Imm(3), stride)
 	row, factor, left := GP64(), GP64(), GP64()
 	// take writes a loop over dst. Each pass processes registers·perRegister entries, and the loop
-	// ends when fewer entries are left. A register holds perRegister entries: a whole vector, or 1.
+	// ends when fewer entries are left. A register holds perRegister entries: a whole vector or a
+	// single entry.
 	take := func(name string, registers, perRegister int) {
 		entries := registers * perRegister
 		Label(name)
@@ -142,8 +143,8 @@ func gramTile(u unit) {
 	TEXT(name, NOSPLIT, "func(dst *float64, width int, a, b *float64, stride, groups int)")
 	Pragma("noescape")
 	Doc(name+" adds products to two rows of eight entries of dst, a matrix with the given width. These are the",
-		"products of two columns, which begin at a, with eight columns, which begin at b. Rows are stride entries",
-		"apart. Each group has four rows, and the sum of four products is added at a time.")
+		"products of two columns, which begin at a, with eight columns, which begin at b. Each row begins stride",
+		"entries after the row before it. Each group has four rows, and the sum of four products is added at a time.")
 	dst, width := Load(Param("dst"), GP64()), Load(Param("width"), GP64())
 	next := GP64() // the second row of dst
 	LEAQ(Mem{Base: dst, Index: width, Scale: 8}, next)
@@ -220,13 +221,15 @@ func gramTile(u unit) {
 	RET()
 }
 
-// dotRows is the number of rows of dot4 and add4. rowNames are the parameters for these rows.
+// dotRows is the number of rows that dot4 and add4 take. rowNames lists the names of their
+// parameters for the rows.
 const dotRows = 4
 
 var rowNames = [dotRows]string{"a", "b", "c", "d"}
 
-// rowsFrom returns pointers to four rows that are stride entries apart. The first row is at a. It
-// also converts the register stride from entries to bytes.
+// rowsFrom returns pointers to four rows. The first row begins at a, and each other row begins
+// stride entries after the row before it. rowsFrom also converts the register stride from entries
+// to bytes.
 func rowsFrom(a, stride reg.Register) [dotRows]reg.Register {
 	SHLQ(Imm(3), stride)
 	rows := [dotRows]reg.Register{a}
@@ -274,8 +277,8 @@ func dot4() {
 	SUBQ(Imm(lanes), n)
 	JMP(LabelRef("lanes"))
 	Label("rest")
-	// The remaining entries are added to the first lane. An addition of one entry clears its
-	// register beyond the first two lanes. The upper two lanes are therefore kept in other
+	// The remaining entries are added to the first lane. An instruction that adds one
+	// entry clears the upper two lanes of its result. These lanes are therefore kept in other
 	// registers.
 	var high [dotRows]reg.VecVirtual
 	for k := range sums {
@@ -369,15 +372,15 @@ func add4(subtractFirst bool) {
 // productRows is the number of rows of a product's tile. A tile is two YMM vectors wide.
 const productRows = 4
 
-// productTile writes a function that keeps a tile in registers while it adds products to the tile,
-// one term of every sum at a time.
+// productTile writes a function that keeps a tile in registers. Each pass of its loop adds one term
+// to every entry of the tile.
 func productTile(u unit) {
 	name := "productTile" + u.suffix
 	TEXT(name, NOSPLIT, "func(dst *float64, width int, a *float64, stride int, b *float64, depth int)")
 	Pragma("noescape")
-	Doc(name+" adds a matrix product to four rows of eight entries of dst, which are width entries apart. The",
-		"left factor begins at a. It has four rows of depth entries, which are stride entries apart. The right factor",
-		"begins at b, and has eight columns.")
+	Doc(name+" adds a matrix product to four rows of eight entries of dst; row i begins at dst[i·width]. The left",
+		"factor has four rows of depth entries; row i begins at a[i·stride]. The right factor begins at b, and has",
+		"eight columns.")
 	dst, width := Load(Param("dst"), GP64()), Load(Param("width"), GP64())
 	a, stride := Load(Param("a"), GP64()), Load(Param("stride"), GP64())
 	b, depth := Load(Param("b"), GP64()), Load(Param("depth"), GP64())
@@ -473,13 +476,13 @@ func productTileSingle() {
 	RET()
 }
 
-// distances writes a function that keeps the sum for each point in a lane. It adds the squared
-// difference in one feature after the other to the sums.
+// distances writes a function that keeps the sum for each point in a lane. For one feature after
+// the other, the function adds the squared differences to the sums.
 func distances() {
 	TEXT("distances", NOSPLIT, "func(dst *float64, count int, x *float64, n int, points *float64, stride int)")
 	Pragma("noescape")
 	Doc("distances sets each entry of dst to the squared distance between the vector x, of n entries, and one column of",
-		"the matrix points. The n rows of points are stride entries apart. The length of dst is a multiple of four.")
+		"the matrix points. Row i of the n rows begins at points[i·stride]. The length of dst is a multiple of four.")
 	dst, count := Load(Param("dst"), GP64()), Load(Param("count"), GP64())
 	x, n := Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	points, stride := Load(Param("points"), GP64()), Load(Param("stride"), GP64())
@@ -527,10 +530,11 @@ func distances() {
 	RET()
 }
 
-// The type best holds, for each lane, the largest value so far and the place of this value.
+// A value of type best holds, for each lane, the largest value so far and the place of this value.
 type best struct{ value, at, place, step reg.VecVirtual }
 
-// startBest returns a best that holds the values firstValues, with the place 0 in each lane.
+// startBest returns a value of type best. Its largest values are firstValues, and the place is 0 in
+// each lane.
 func startBest(firstValues reg.VecVirtual) best {
 	b := best{value: firstValues, at: YMM(), place: YMM(), step: YMM()}
 	VMOVUPD(places, b.place)
@@ -659,9 +663,9 @@ func steepest() {
 func dots() {
 	TEXT("dots", NOSPLIT, "func(dst *float64, count int, a *float64, stride int, x *float64, n int)")
 	Pragma("noescape")
-	Doc("dots sets the entries of dst to the inner products of x with the rows of a matrix that begins at a. The matrix has",
-		"count rows, at least four, of n entries each, which are stride entries apart. Terms are added in the order of",
-		"gonum's DotUnitary.")
+	Doc("dots sets the entries of dst to the inner products of x with the rows of a matrix. The matrix has count rows, at",
+		"least four, of n entries each; row i begins at a[i·stride]. Terms are added in the order of gonum's",
+		"DotUnitary.")
 	dst, count := Load(Param("dst"), GP64()), Load(Param("count"), GP64())
 	a, stride, x, n := Load(Param("a"), GP64()), Load(Param("stride"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
 	rows := rowsFrom(a, stride)
@@ -670,8 +674,9 @@ func dots() {
 	RET()
 }
 
-// dotGroups writes the code of dots. It takes the first four rows, and their distance in bytes. The
-// code changes the registers dst, count and rows.
+// dotGroups writes the code of dots. The parameter rows has the addresses of the first four rows,
+// and stride is the number of bytes from one row to the next. The code changes the registers dst,
+// count and rows.
 func dotGroups(dst, count reg.Register, rows [dotRows]reg.Register, stride, x, n reg.Register) {
 	whole, at := GP64(), GP64() // in whole: the number of entries that fill whole registers
 	MOVQ(n, whole)
@@ -696,8 +701,8 @@ func dotGroups(dst, count reg.Register, rows [dotRows]reg.Register, stride, x, n
 	ADDQ(Imm(lanes), at)
 	JMP(LabelRef("dotsLanes"))
 	Label("dotsRest")
-	// The remaining entries are added to the first lane. An addition of one entry clears its
-	// register beyond the first two lanes. The upper two lanes are therefore kept in other
+	// The remaining entries are added to the first lane. An instruction that adds one
+	// entry clears the upper two lanes of its result. These lanes are therefore kept in other
 	// registers.
 	var high [dotRows]reg.VecVirtual
 	for k := range sums {
@@ -747,15 +752,15 @@ func dotGroups(dst, count reg.Register, rows [dotRows]reg.Register, stride, x, n
 func addRowsTo() {
 	TEXT("addRowsTo", NOSPLIT, "func(dst *float64, n int, f, a *float64, stride, count int)")
 	Pragma("noescape")
-	Doc("addRowsTo adds f[i] times row i to dst, for each row of a matrix that begins at a. The matrix has count rows,",
-		"which are stride entries apart. Each row has n ≥ 4 entries.")
+	Doc("addRowsTo adds f[i] times row i to dst, for each row of a matrix. The matrix has count rows of n ≥ 4 entries;",
+		"row i begins at a[i·stride].")
 	dst, n, f, a := Load(Param("dst"), GP64()), Load(Param("n"), GP64()), Load(Param("f"), GP64()), Load(Param("a"), GP64())
 	stride, count := Load(Param("stride"), GP64()), Load(Param("count"), GP64())
 	SHLQ(Imm(3), stride)
 	row, k := GP64(), GP64()
-	// add writes code that adds all rows to registers·lanes entries of dst, beginning with entry
-	// firstEntry. If index is not nil, index is added to firstEntry. add returns the registers with
-	// the sums.
+	// The function add writes code that adds all rows to a part of dst, which has registers·lanes
+	// entries. The part begins at firstEntry, or at firstEntry + index if index is not nil. The
+	// function returns the registers that hold the sums.
 	add := func(name string, firstEntry int, index reg.Register, registers int) []reg.VecVirtual {
 		sums := make([]reg.VecVirtual, registers)
 		for i := range sums {
@@ -823,8 +828,8 @@ func addRowsTo() {
 func forwardRows() {
 	TEXT("forwardRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, n int)")
 	Pragma("noescape")
-	Doc("forwardRows replaces the n entries of x by L⁻¹x for the lower triangle L at l. The rows of L are stride entries",
-		"apart, and inv has the inverses of its diagonal. The products of a row with entries before the last multiple",
+	Doc("forwardRows replaces the n entries of x by L⁻¹x for the lower triangle L, whose row i begins at l[i·stride].",
+		"The slice inv has the inverses of L's diagonal. The products of a row with entries before the last multiple",
 		"of four are summed in the order of gonum's DotUnitary.")
 	x, l, stride := Load(Param("x"), GP64()), Load(Param("l"), GP64()), Load(Param("stride"), GP64())
 	inv, n := Load(Param("inv"), GP64()), Load(Param("n"), GP64())
@@ -833,15 +838,16 @@ func forwardRows() {
 	RET()
 }
 
-// forwardGroups writes the code of forwardRows. It takes the right-hand side rhs, which may be x, the
-// first four rows, and their distance in bytes. The registers row and n change.
+// forwardGroups writes the code of forwardRows. The right-hand side rhs may be x. The parameter row
+// has the addresses of the first four rows, and stride is the number of bytes from one row to the
+// next. The registers row and n change.
 func forwardGroups(x, rhs reg.Register, row [dotRows]reg.Register, stride, inv, n reg.Register) {
 	known, at := GP64(), GP64() // in bytes of x
 	XORQ(known, known)
 	place := func(base reg.Register, k int) Mem { return Mem{Base: base, Index: known, Scale: 1, Disp: 8 * k} }
-	// find writes code that replaces v by one unknown of the group. Before, v is the right-hand
-	// side minus the terms of the unknowns before the group. The slice found holds the earlier
-	// unknowns of the group.
+	// find writes code that replaces v by one unknown of the group. On entry, v is the right-hand
+	// side minus the terms of the unknowns before the group. The slice named found holds the
+	// earlier unknowns of the group.
 	find := func(v reg.Register, r reg.Register, found []reg.Register) {
 		for i, u := range found {
 			p := XMM()
@@ -896,8 +902,8 @@ func forwardGroups(x, rhs reg.Register, row [dotRows]reg.Register, stride, inv, 
 	Label("forwardEnd")
 }
 
-// halfSums returns the products of the rows with the first part of x, which has the length
-// knownBytes in bytes. Each product is the sum of the two lanes of a returned register.
+// halfSums returns the products of the rows with the first knownBytes bytes of x. Each product is
+// the sum of the two lanes of a returned register.
 func halfSums(name string, x, knownBytes, at reg.Register, rows []reg.Register) []reg.Register {
 	sums := make([]reg.VecVirtual, len(rows))
 	for k := range sums {
@@ -934,8 +940,8 @@ func halfSums(name string, x, knownBytes, at reg.Register, rows []reg.Register) 
 func backRows() {
 	TEXT("backRows", NOSPLIT, "func(x, l *float64, stride int, inv *float64, k int)")
 	Pragma("noescape")
-	Doc("backRows replaces the k entries of x by L⁻ᵀx for the lower triangle L at l, row by row from the last. The rows",
-		"of L are stride entries apart, and inv has the inverses of its diagonal.")
+	Doc("backRows replaces the k entries of x by L⁻ᵀx for the lower triangle L, row by row from the last. Row i of L",
+		"begins at l[i·stride], and inv has the inverses of L's diagonal.")
 	x, l, stride := Load(Param("x"), GP64()), Load(Param("l"), GP64()), Load(Param("stride"), GP64())
 	inv, k := Load(Param("inv"), GP64()), Load(Param("k"), GP64())
 	SHLQ(Imm(3), stride)
@@ -1053,8 +1059,8 @@ func broadcast(v, to reg.VecVirtual) {
 func rotateRows() {
 	TEXT("rotateRows", NOSPLIT, "func(rows *float64, stride, n int, cos, sin *float64, count int)")
 	Pragma("noescape")
-	Doc("rotateRows makes count plane rotations of neighbouring rows of a matrix. Its rows have n entries each and are stride",
-		"entries apart. The first rotation replaces rows x and y, the first two, by cos[0]·x + sin[0]·y and",
+	Doc("rotateRows makes count plane rotations of neighbouring rows of a matrix. Row i has n entries and begins at",
+		"rows[i·stride]. The first rotation replaces rows x and y, the first two, by cos[0]·x + sin[0]·y and",
 		"cos[0]·y − sin[0]·x. The next rotation changes the second and the third row with cos[1] and sin[1], and so on.")
 	rows, stride, n := Load(Param("rows"), GP64()), Load(Param("stride"), GP64()), Load(Param("n"), GP64())
 	cos, sin, count := Load(Param("cos"), GP64()), Load(Param("sin"), GP64()), Load(Param("count"), GP64())
@@ -1114,7 +1120,7 @@ func rotateRows() {
 }
 
 // addRow writes code that adds f·row to dst, for vectors of n entries. The code then jumps to the
-// label next. The registers at and left are scratch.
+// label "next". The registers named at and left are scratch.
 func addRow(dst, row reg.Register, f reg.VecVirtual, at, left, n reg.Register) {
 	entry := func(base reg.Register) Mem { return Mem{Base: base, Index: at, Scale: 8} }
 	XORQ(at, at)
@@ -1259,7 +1265,7 @@ func compareHalves() {
 }
 
 // compareBlock writes code that compares the block below with the transpose of the block above. The
-// register modulus is a mask that clears the sign of each lane.
+// register named modulus holds a mask that clears the sign of each lane.
 func compareBlock(below, above [lanes]Mem, modulus, largest, differ reg.VecVirtual) {
 	take := func(v reg.VecVirtual) {
 		m := YMM()

@@ -10,8 +10,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// small writes functions that factorise or solve a whole system in one call. This matters most for
-// systems of about ten unknowns.
+// The function small writes functions that factorise or solve a whole system in one call. The
+// single call saves most time for systems of about ten unknowns.
 func small() {
 	gatherUpper()
 	ldlSmall()
@@ -81,8 +81,8 @@ func gatherUpper() {
 
 // ldlSmall writes a factorisation that applies two pivots at a time, like the Go code. The vectors
 // of a row always begin at multiples of four columns. So for every load, one store has written all
-// entries that the load reads. The function computes the next pivot before the rest of its row, so
-// that the division does not wait for the rows.
+// entries that the load reads. The written function computes the next pivot before the other
+// entries of the pivot's row, so that the division by the pivot begins early.
 func ldlSmall() {
 	TEXT("ldlSmall", NOSPLIT, "func(a, dinv *float64, n, stride int, tol float64) (row int)")
 	Pragma("noescape")
@@ -225,9 +225,9 @@ func ldlForward() {
 	}
 	SHLQ(Imm(2), stride)
 	place := func(base reg.Register, i int) Mem { return Mem{Base: base, Index: k, Scale: 8, Disp: 8 * i} }
-	// find writes code that computes the first numUnknowns unknowns of a group. It subtracts the terms
-	// of earlier unknowns of the group. find returns the factors of the computed unknowns for later
-	// entries.
+	// find writes code that computes the first numUnknowns unknowns of a group. It subtracts the
+	// terms of earlier unknowns of the group. find returns the quotients of these unknowns and the
+	// pivots. They multiply the rows for the later entries.
 	find := func(numUnknowns int) (f [dotRows]reg.VecVirtual) {
 		for i := range numUnknowns {
 			v := XMM()

@@ -41,7 +41,8 @@ func back(rowEnd, rowBytes, n, dinv, x reg.Register, rhs func(k reg.Register) Me
 			break
 		}
 	}
-	// The unknown computed last is still in a register, so its product does not wait for memory.
+	// The unknown that was computed last is still in a register, so its product does not wait for
+	// memory.
 	last, end, index, stop := known[laneMost-1], GP64(), GP64(), GP64()
 	LEAQ(Mem{Base: x, Index: n, Scale: 1}, end)
 	Label("unknown")
@@ -66,8 +67,8 @@ func back(rowEnd, rowBytes, n, dinv, x reg.Register, rhs func(k reg.Register) Me
 	Label("found")
 }
 
-// endOfRows returns the address at which the n unknowns' coefficients in the last row end. The
-// right-hand side follows there. endOfRows replaces n by the number of bytes of n vectors.
+// endOfRows returns the address of the right-hand side in the last row. It follows the coefficients
+// of the n unknowns. endOfRows replaces n by the number of bytes of n vectors.
 func endOfRows(a, n, stride reg.Register) reg.GPVirtual {
 	end := GP64()
 	LEAQ(Mem{Base: n, Disp: -1}, end)
@@ -82,8 +83,9 @@ func endOfRows(a, n, stride reg.Register) reg.GPVirtual {
 const laneMost = 15
 
 // ldlLanesSolve writes a function with forward and back substitution. For up to laneMost unknowns,
-// the code of the forward substitution is written once for each unknown, as in back. It keeps the
-// quotients of all earlier unknowns in registers. A larger system has a loop over its rows.
+// the code of the forward substitution is written once for each unknown, as in the function back.
+// This code keeps the quotients of all earlier unknowns in registers. For a larger system, the code
+// has a loop over the rows.
 func ldlLanesSolve() {
 	TEXT("ldlLanesSolve", NOSPLIT, "func(a, dinv, x *float64, n int)")
 	Pragma("noescape")

@@ -46,9 +46,9 @@ func splitRow() {
 	MOVQ(n, left)
 	MOVQ(n, stride)
 	SHLQ(Imm(3), stride)
-	// place returns the address of vector v in a run of vectors. If endsAtLast is set, the last vector
-	// of the run consists of the last four entries that are left. subtract writes code that computes
-	// the remainder in such a run.
+	// place returns the address of vector v in a run of vectors. If endsAtLast is true, the last
+	// vector of the run consists of the last four entries of the row, and may overlap the vector
+	// before it. subtract writes code that computes the remainder in a run.
 	place := func(base reg.Register, v, vectors int, endsAtLast bool) Mem {
 		if endsAtLast && v == vectors-1 {
 			return Mem{Base: base, Index: left, Scale: 8, Disp: -8 * lanes}
@@ -79,9 +79,9 @@ func splitRow() {
 		Label(name + "Store")
 		return sums
 	}
-	// store writes code that stores the results of subtract. It stores the overlapping vector first,
-	// and then the vector before it. A later load of the vector before it thus takes all entries from
-	// one store.
+	// store writes code that stores the results of subtract, in reverse order: the last vector may
+	// overlap the vector before it. A later load of any vector but the last thus takes all entries
+	// from one store.
 	store := func(sums []reg.VecVirtual, endsAtLast bool) {
 		for v := len(sums) - 1; v >= 0; v-- {
 			VMOVUPD(sums[v], place(w, v, len(sums), endsAtLast))
@@ -93,8 +93,8 @@ func splitRow() {
 	JLE(LabelRef("few"))
 	TESTQ(U32(lanes-1), left)
 	JE(LabelRef("many"))
-	// If w is m, the stores change the entries of m. The last vector overlaps some of these entries,
-	// so it is computed first.
+	// If w is m, storing the results changes m. The last vector overlaps some of the changed
+	// entries, so it is computed first.
 	VMOVAPD(subtract("tail", 1, true)[0], tail)
 	ANDQ(I32(-lanes), left)
 	Label("many")
@@ -136,8 +136,9 @@ func moveVector(from Mem, to reg.VecVirtual) { VMOVUPD(from, to) }
 func moveSingle(from Mem, to reg.VecVirtual) { VMOVSD(from, to) }
 
 // singleDot writes a dot product of n entries, which adds its terms in the order of gonum's
-// DotUnitary. The function loadTerms loads entries of the first factor, from the index in the
-// register at, to the register v. It returns the address of the same entries of the second factor.
+// DotUnitary. The function loadTerms loads entries of the first factor into the register v. The
+// register named at holds the index of the first loaded entry. loadTerms returns the address of the
+// same entries of the second factor.
 func singleDot(n reg.Register, loadTerms func(at reg.Register, v reg.VecVirtual, load func(Mem, reg.VecVirtual)) Op) reg.VecVirtual {
 	sum, at, whole := YMM(), GP64(), GP64()
 	VXORPD(sum, sum, sum)
