@@ -20,8 +20,8 @@ const (
 	// the solution.
 	maxCorrections  = 4
 	finalCorrection = 1e-8
-	// freshSteps bounds the number of steps with a fresh Factor, which was computed for the very
-	// system to solve. A few steps suffice unless rounding has destroyed the Factor. If a Factor from
+	// freshSteps bounds the number of steps with a fresh Factor, which was computed for the same
+	// system. A few steps suffice unless rounding has destroyed the Factor. If a Factor from
 	// float32 numbers is destroyed in this way, a Factor from float64 numbers replaces it.
 	freshSteps = 100
 )
@@ -57,10 +57,10 @@ func (s *Solver) Borrow(lender *Solver) {
 
 // These constants are ratios: the time of one operation in another task, divided by the time of one
 // operation in a step of conjugate gradients. gramShare is the ratio for a Gram matrix, and
-// factorShare for a Cholesky factor. Both are below 1, because a step reads all rows for few
-// operations, while a Gram matrix or a factor uses each entry many times. singleShare is the ratio
-// for a Gram matrix from float32 numbers. Such a Gram matrix also requires that entries are packed;
-// packing one entry takes as long as packingCost operations of a step.
+// factorShare for a Cholesky factor. Both are below 1, because a step uses each entry that it reads
+// only a few times, and a Gram matrix or a factor many times. singleShare is the ratio for a Gram
+// matrix from float32 numbers. Such a Gram matrix also requires that entries are packed; packing
+// one entry takes as long as packingCost operations of a step.
 const gramShare, singleShare, factorShare, packingCost = .4, .2, .4, 5
 
 // budget returns the number of steps that together cost as much as a factorisation.
@@ -210,8 +210,8 @@ func (s *System) jointPart(dst, b []float64) {
 }
 
 // relativeResidual returns the residual b − Hx of the system sys, relative to the size of the
-// residual's terms. Sizes are norms weighted by the scale of the Factor, which approximates the
-// inverse diagonal of H.
+// residual's terms. Sizes are norms with the weights s.Factor.scale, which approximate the inverse
+// of H's diagonal.
 func (s *Solver) relativeResidual(sys *System, x, b []float64) float64 {
 	sys.Product(s.residual, x[:sys.K], s.t)
 	dense.GrowAll(sys.K, &s.z, &s.p)
@@ -227,9 +227,9 @@ func (s *Solver) relativeResidual(sys *System, x, b []float64) float64 {
 	return rest / (floats.Norm(s.z[:sys.K], 2) + s.largestEigen*floats.Norm(s.p[:sys.K], 2))
 }
 
-// isFinal reports whether the vector correction is so small compared with x that no further
-// correction is needed. It compares the largest entries of the two vectors, in units that give H a
-// unit diagonal.
+// isFinal reports whether no further correction is needed, because correction is small compared
+// with x. It compares the largest entries of these two vectors, in units that give H a unit
+// diagonal.
 func isFinal(diagonal, x, correction []float64) bool {
 	whole, part := 0.0, 0.0
 	for j, d := range diagonal {
@@ -245,20 +245,21 @@ type Condition struct {
 	// the largest eigenvalue
 	Cond float64
 	At   int // the parameter that the system determines least accurately
-	// Schur and Along concern the parameter without a penalty, if there is one. Schur is the remainder
-	// of its diagonal entry after the other parameters are eliminated (the Schur complement). Along
-	// holds the changes of all parameters if this parameter changes by 1.
+	// Schur and Along concern the parameter without a penalty, if there is one. Schur is the
+	// remainder of its diagonal entry after the other parameters are eliminated (the Schur
+	// complement). The field Along holds the changes of all parameters if the parameter without a
+	// penalty changes by 1.
 	Schur float64
 	Along []float64
 }
 
-// conditionTol is the relative accuracy of the system that Condition solves for a parameter without
-// a penalty.
+// conditionTol is the tolerance of the solve that the method Condition needs if a parameter has no
+// penalty.
 const conditionTol = 1e-2
 
-// Condition sets c to a bound of the condition number of H, scaled to a unit diagonal. The bound
-// uses one ratio for each parameter: the parameter's penalty divided by its diagonal entry. No
-// eigenvalue of the scaled H is below the smallest of these ratios. For a parameter without a
+// Condition sets c to an upper bound of the condition number that H has after scaling to a unit
+// diagonal. The bound uses one ratio for each penalised parameter: its penalty divided by its
+// diagonal entry. No eigenvalue of the scaled H is below the smallest ratio. If a parameter has no
 // penalty, Condition solves one system.
 func (s *Solver) Condition(sys *System, c *Condition) {
 	dense.GrowAll(sys.K, &s.residual, &s.change, &c.Along)
@@ -275,8 +276,8 @@ func (s *Solver) Condition(sys *System, c *Condition) {
 	}
 }
 
-// setBound computes Cond and At. It uses the ratio of each parameter's penalty to its entry in the
-// given diagonal.
+// setBound computes Cond and At. It divides the penalty of each penalised parameter by the
+// parameter's entry in the given diagonal.
 func (c *Condition) setBound(sys *System, diagonal []float64) {
 	least := 1.0
 	c.At = 0
@@ -361,9 +362,8 @@ func (s *System) Norm(i int) float64 { return s.rows[i*s.M+i] }
 // is known well enough for a forecast.
 const forecastSteps = 4
 
-// conjugate makes steps of conjugate gradients from x = 0, at most as many as the parameter
-// maxSteps. If forecast is true, conjugate ends early when it forecasts, from the present rate,
-// that more steps than maxSteps would be needed.
+// conjugate makes at most maxSteps steps of conjugate gradients from x = 0. If forecast is true,
+// conjugate ends early when the present rate shows that maxSteps steps would not suffice.
 func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, maxSteps int, forecast bool) (steps int, ok bool) {
 	k := sys.K
 	dense.GrowAll(k, &s.r, &s.p, &s.q, &s.z)
@@ -415,9 +415,9 @@ func (s *Solver) conjugate(sys *System, x, b []float64, tol float64, maxSteps in
 	return steps, false
 }
 
-// Entries returns two sizes for m rows and k parameters, as numbers of float64 values: the size of
-// a System, and the size of a Solver together with its Condition. The parameter byRows is the
-// argument of Load, and byColumn selects the layout of the Rows.
+// Entries returns two numbers of float64 values, for m rows and k parameters: the size of a System,
+// and the size of a Solver together with its Condition. The parameter byRows is the argument of
+// Load, and byColumn selects the layout of the Rows.
 func Entries(m, k float64, byRows, byColumn bool) (system, solver float64) {
 	system, solver = k+m, 9*k+m
 	size := k // of the factor

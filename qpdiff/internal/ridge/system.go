@@ -139,9 +139,9 @@ func (z *Rows) unpenalisedEntry(i, j int) float64 {
 const gramWidth, gramStride = 256, 264
 
 // addGram adds A·diag(w)·Aᵀ to the lower triangle of g, for the n×count matrix A. The slice data
-// stores A, or Aᵀ if the parameter transposed is true. The rows of the stored matrix are stride
-// entries apart. If the weights w are nil, they are all 1. The slice scratch grows as needed.
-// addGram stops early if the context of stopper has ended.
+// stores A, or Aᵀ if transposed is true. Row i of the stored matrix begins at data[i·stride]. If
+// the weights w are nil, they are all 1. The slice scratch grows as needed. addGram stops early if
+// the context of stopper has ended.
 func addGram(stopper *stop.Stop, g []float64, n, count int, data []float64, stride int, transposed bool, w []float64, scratch *[]float64) {
 	if !transposed {
 		*scratch = dense.Grow(*scratch, dense.GramWork(n))
@@ -167,8 +167,8 @@ func addGram(stopper *stop.Stop, g []float64, n, count int, data []float64, stri
 }
 
 // A System is the matrix H = ridge·R + Σ_i w_i z_i z_iᵀ with the rows z_i and weights w_i ≥ 0. R is
-// a diagonal matrix. Its diagonal is 1 for the first Penalised parameters, and 0 for the last
-// parameter if this parameter has no penalty.
+// a diagonal matrix. The first diagonal entries of R are 1; Penalised is their number. If the last
+// parameter has no penalty, the last diagonal entry is 0.
 type System struct {
 	Rows
 	Penalised int
@@ -229,14 +229,13 @@ func (s *System) Diagonal(dst []float64, upperBound bool) {
 	}
 }
 
-// RowsFloor is a limit of a ratio: the penalty of a parameter divided by its diagonal entry. At
-// ratios below the limit, a system with one unknown for each row loses more digits than corrections
-// can recover.
+// RowsFloor is a limit of a ratio: the penalty of a parameter divided by the parameter's diagonal
+// entry in H. At ratios below the limit, a system with one unknown for each row loses more digits
+// than corrections can recover.
 const RowsFloor = 1e-9
 
-// Penalty returns the smallest ratio of the penalty ridge to the diagonal entry of a parameter. It
-// assumes that each weight is equal to the parameter maxWeight, the largest weight. With smaller
-// weights the ratio is at least as large.
+// Penalty returns a lower bound of the same ratio for all penalised parameters. The argument ridge
+// is the penalty, and maxWeight is the largest weight.
 func (s *System) Penalty(ridge, maxWeight float64) float64 {
 	return ridge / (maxWeight * dense.Largest(s.squares[:s.Penalised]))
 }
@@ -247,10 +246,10 @@ func (s *System) Penalises(ridge, maxWeight float64) bool {
 	return s.Penalty(ridge, maxWeight) > RowsFloor
 }
 
-// singleFloor is a limit of a ratio: the penalty divided by the diagonal entry of a parameter. A
-// factor is computed from float32 numbers only if this ratio is at least singleFloor for each
-// parameter. The rounding errors of float32 numbers are some 1e-6 of the diagonal entries. They
-// change the smallest eigenvalues by only a fraction, so that a solve takes only a few more steps.
+// singleFloor is a limit of the same ratio. A factor is computed from float32 numbers only if the
+// ratio is at least singleFloor for each penalised parameter. The rounding errors of float32
+// numbers are some 1e-6 of the diagonal entries. They change the smallest eigenvalues by only a
+// small part of their values, so that a solve takes only a few more steps.
 const singleFloor = 1e-5
 
 // fitsSingle reports whether float32 numbers suffice for a factor of the system.
@@ -270,8 +269,9 @@ type Factor struct {
 	gram   []float64 // lower triangle of H without its penalties; not used if byRows is set
 	total  float64   // the sum of the weights in gram
 	share  float64   // l is the factor of share·gram with the penalties
-	// scale is the inverse of a diagonal matrix. If byRows is true, this is the matrix of the
-	// parameters' penalties. Without a Cholesky factor, it is a matrix near the diagonal of H.
+	// The slice scale holds the reciprocals of the parameters' penalties if byRows is true. If
+	// there is no Cholesky factor, it holds the reciprocals of numbers near the diagonal entries of
+	// H.
 	scale     []float64
 	root      []float64 // √w
 	scratch   []float64
@@ -362,7 +362,7 @@ func (f *Factor) singleGram(s *System, stopper *stop.Stop) {
 }
 
 // rescale computes the Factor f of the system in which share·gram replaces the sum over the
-// weighted rows. It reports the same as factorise.
+// weighted rows. Its result has the meaning of the result of factorise.
 func (f *Factor) rescale(s *System, stopper *stop.Stop, share float64) bool {
 	k := s.K
 	f.share = share
@@ -456,8 +456,8 @@ func (f *Factor) solve(s *System, x, t []float64) {
 
 // boundProduct returns an upper bound of rᵀx, where x is the solution of the factor's system with
 // the right-hand side r. If such a bound would cost as much as x, it returns infinity. A bound is
-// cheap only if byRows is true. The factor's matrix is then at least as large as the penalties,
-// which gives a bound at once, while x costs two passes over the rows.
+// cheap only if byRows is true. The factor's matrix is then at least as large as the matrix of the
+// penalties. This inequality gives a bound without a pass over the rows; x costs two passes.
 func (f *Factor) boundProduct(r []float64) (sum float64) {
 	if !f.hasCholesky || !f.byRows {
 		return math.Inf(1)

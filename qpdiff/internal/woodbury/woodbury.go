@@ -37,8 +37,8 @@ type Sum struct {
 	k, inv     []float64 // factor of K
 
 	// These fields are scratch of update. newWeight holds the new weights. The lists addedTerms and
-	// removedTerms hold the terms to add and to subtract. chunk holds some columns C_f, with and
-	// without their weights.
+	// removedTerms hold the terms to add and to subtract. The slice chunk holds some columns C_f
+	// twice: multiplied by their weights, and as they are.
 	newWeight                []float64
 	addedTerms, removedTerms []term
 	chunk                    []float64
@@ -91,7 +91,7 @@ func (o *Sum) begin(rows, features int) {
 }
 
 // Factor factorises the matrix K for a support, and reports whether K is finite. The slice columns
-// holds the columns of all features; each column has rows entries.
+// holds the columns of all features; the length of each column is the parameter rows.
 func (o *Sum) Factor(columns [][]float64, rows int, inv float64, support *Support) bool {
 	if o.rows == 0 {
 		o.begin(rows, len(columns))
@@ -126,8 +126,9 @@ func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64
 	rho := math.Inf(1)
 	for i := range support.Act {
 		m := support.member(i)
-		// A change of ρ would change all weights. Therefore ρ is chosen so that the first feature that
-		// already has a weight keeps it. If all r_f change by the same factor, no weight changes.
+		// A change of ρ would change all weights. Therefore ρ is chosen so that one weight does not
+		// change: the weight of the first feature that already has one. If all r_f change by the
+		// same factor, no weight changes.
 		if w := o.weight[m.Feature]; w > 0 {
 			rho = w * m.R
 			break
@@ -154,7 +155,7 @@ func (o *Sum) update(columns [][]float64, inv float64, support *Support) float64
 }
 
 // setWeights computes the new weights ρ/r_f. It lists the changes of the weights in addedTerms and
-// removedTerms. It returns inv times the trace of the new sum.
+// removedTerms. It returns the trace of the sum with the new weights, times inv.
 func (o *Sum) setWeights(rho float64, support *Support) (trace float64) {
 	o.addedTerms, o.removedTerms = dense.Grow(o.addedTerms, len(support.Act))[:0], o.removedTerms[:0]
 	for i := range support.Act {
