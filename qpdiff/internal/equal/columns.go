@@ -17,20 +17,20 @@ import (
 // scaling.
 const entryTol = 16
 
-// projectionTol bounds the difference between the projections of equal columns, which are their
-// products with a random vector. For columns scaled to the largest entry 1, the bound is
-// projectionTol·2⁻⁵² times the number of rows. It allows for the rounding of the entries, of the
-// largest entry, and of the sums.
+// The projection of a column is its product with a random vector. projectionTol bounds the
+// difference between the projections of equal columns. For columns scaled to the largest entry 1,
+// the bound is projectionTol·2⁻⁵² times the number of rows. It allows for the rounding of the
+// entries, of the largest entry, and of the sums.
 const projectionTol = 4 * entryTol
 
 // A Matrix has the columns to compare.
 type Matrix interface {
-	// Project sets size to the largest absolute entry of each column. It sets sums to the product of
-	// each column with one vector; each call of the function weight returns the next entry of this
+	// Project sets size[j] to the largest absolute entry of column j, and sums[j] to the product of
+	// column j with a vector. Each call of the function weight returns the next entry of the
 	// vector.
 	Project(sums, size []float64, weight func() float64)
-	// Alike reports whether sign times column k equals column firstCol up to tol. Find makes all
-	// calls with one value of firstCol directly after each other.
+	// Alike reports whether sign times column k equals column firstCol up to tol. Find makes the
+	// calls that have the same firstCol one directly after another.
 	Alike(firstCol, k int, sign, tol float64) bool
 }
 

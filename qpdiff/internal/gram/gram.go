@@ -89,8 +89,8 @@ func (m *Maker) Make(g, xty []float64, d *learn.Data, counts []float64) {
 }
 
 // start sets the upper triangle of g to the sum of (x − reference)·(x − reference)ᵀ over the rows x
-// of X. It returns the vector reference; nil stands for the reference 0. It sets size to the first
-// values of g's diagonal, from before rows or the centre are subtracted.
+// of X. It returns the vector reference, or nil if this vector is 0. It sets m.size to the values
+// that the diagonal of g has before rows or the centre are subtracted.
 func (m *Maker) start(g []float64, d *learn.Data, counts []float64) (reference []float64) {
 	x, n := d.Dense().RawMatrix(), len(m.size)
 	all := g

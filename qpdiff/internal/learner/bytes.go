@@ -50,9 +50,9 @@ func TooLarge(need, maxBytes int64, s learn.Size) error {
 		"%s, for %d rows × %d features", memory.Needs(need, memory.Bound(maxBytes)), s.Rows, s.Features)
 }
 
-// allocated is a ratio for a few dozen slices: the bytes that they take, divided by the bytes of
-// their entries. It is above 1 because the allocator rounds sizes up. structs is the number of
-// bytes that the structs of a learner and of a workspace take.
+// The constant allocated is the number of bytes that a few dozen slices take, divided by the bytes
+// of their entries. It is above 1 because the allocator rounds sizes up. The constant structs is
+// the number of bytes of the structs of a learner and of a workspace.
 const (
 	allocated = 1 + 1./16
 	structs   = 5 << 10

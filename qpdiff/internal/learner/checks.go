@@ -114,8 +114,8 @@ func WantsRows(g *learn.Grad) bool { return g.X != nil || g.Stored != nil }
 // since the last Load or Reset.
 var ErrNoFit = fmt.Errorf("qpdiff: %w: call Load and Fit first", qpdiff.ErrNotFitted)
 
-// DecisionTol bounds the rounding error of a classifier's decision values at its training rows,
-// relative to the margin 1 with which they are compared. The estimate that is compared with
-// DecisionTol includes a safety factor. If the rounding of kernel values, or of the terms of a
-// margin, exceeds the bound, no other solver could make the error smaller.
+// DecisionTol bounds the rounding error of a classifier's decision values at its training rows. The
+// bound is absolute, because decision values are compared with the margin 1. The estimate that is
+// compared with DecisionTol includes a safety factor. If the rounding of kernel values, or of the
+// terms of a margin, exceeds the bound, no other solver could make the error smaller.
 const DecisionTol = 1e-3

@@ -36,7 +36,8 @@ func End(l interface{ Reset() }, err *error) {
 	*err = Ended(l, *err)
 }
 
-// Ended does the work of End if the call returned the error of a [stop.Stop] and did not panic.
+// Ended does the work of End for a call that did not panic. It resets the learner l if err is the
+// error of a [stop.Stop].
 func Ended(l interface{ Reset() }, err error) error {
 	if stop.Ended(err) {
 		l.Reset()

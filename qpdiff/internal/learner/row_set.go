@@ -20,9 +20,8 @@ type RowSet struct {
 	table  []int     // hash table; an entry is the number of a distinct row plus 1, or 0
 }
 
-// Where lists in dst the rows whose distinct rows satisfy the function pred: the rows i for which
-// pred(k) is true, where k is the number of row i's distinct row. If there is no fit, Where returns
-// an error that names the learner l.
+// Where sets dst to the rows i for which pred(k) is true. Here k is the number of the distinct row
+// that equals row i. If there is no fit, Where returns an error that names the learner l.
 func (s *RowSet) Where(l any, state *State, dst []int, pred func(distinct int) bool) ([]int, error) {
 	if err := state.Fitted(); err != nil {
 		return nil, Named(l, err)
@@ -36,9 +35,9 @@ func (s *RowSet) Where(l any, state *State, dst []int, pred func(distinct int) b
 	return dst, nil
 }
 
-// Spread gives each row its part of a value of its distinct row. It sets dst_i to value(k) times
-// the weight of row i, where k is the number of row i's distinct row. If there is no fit, Spread
-// returns an error that names the learner l.
+// Spread divides a value of each distinct row among the rows that equal it. It sets dst_i to
+// value(k) times the weight of row i. Here k is the number of the distinct row that equals row i.
+// If there is no fit, Spread returns an error that names the learner l.
 func (s *RowSet) Spread(l any, state *State, dst []float64, value func(distinct int) float64) ([]float64, error) {
 	if err := state.Fitted(); err != nil {
 		return nil, Named(l, err)
@@ -125,8 +124,8 @@ func (s *RowSet) Equal(f func(i, k int) bool) {
 }
 
 // CheckEqual returns an error if equal rows have different tangents in t. It compares the tangents
-// of the labels y, and the tangents of the coordinates j for which isMoving(j) is true. It checks a
-// row only if pred(k) is true, where k is the number of its distinct row.
+// of the labels y, and the tangents of the coordinates j for which isMoving(j) is true. It checks
+// row i only if pred(k) is true, where k is the number of the distinct row that equals row i.
 func (s *RowSet) CheckEqual(t *learn.Grad, y []float64, pred func(distinct int) bool, isMoving func(j int) bool) error {
 	if t.X == nil && t.Y == nil {
 		return nil

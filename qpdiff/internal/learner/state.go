@@ -34,8 +34,8 @@ func (f *State) Unload() {
 }
 
 // Take begins a Load of the learner l. It returns the data d in the form in which l holds them; see
-// Held. It returns the errors of CheckBytes, Held and Check. If the parameter classes is true, it
-// also returns the errors of CheckClasses.
+// Held. It returns the errors of CheckBytes, Held and Check. If the data are classes, as the
+// argument classes specifies, it also returns the errors of CheckClasses.
 func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 	f.Unload()
 	if err := CheckBytes(l, d); err != nil {
@@ -51,9 +51,10 @@ func (f *State) Take(l Sized, d learn.Data, classes bool) (learn.Data, error) {
 	return d, err
 }
 
-// Held returns the data d with X in the form in which the learner l holds it. If X is sparse and l
-// reads sparse matrices in place, this is X itself, and otherwise a *mat.Dense. Held returns an
-// error if l cannot use d.Centre or d.Scale, or if d.X must be copied and fails CheckStored.
+// Held returns the data d with X in the form in which the learner l holds it. If d.X is sparse and
+// l reads sparse matrices in place, the X of the result is d.X itself, and otherwise a *mat.Dense.
+// Held returns an error if l cannot use d.Centre or d.Scale, or if d.X must be copied and fails
+// CheckStored.
 func Held(l any, d learn.Data) (learn.Data, error) {
 	if d.X == nil {
 		return d, nil
@@ -174,9 +175,8 @@ func (f *State) CheckShape(arg string, g *learn.Grad) error {
 }
 
 // NotDifferentiable returns an error that names the inputs without a derivative. These are the
-// inputs whose fields of g are not nil, but of the hyperparameters only those in the parameter
-// hyper. The parameter rows maps the indices in weakSet.Rows to rows of the data: index i stands
-// for row rows[i].
+// inputs whose fields of g are not nil. Of the hyperparameters, it names only those that hyper
+// lists. An index i in weakSet.Rows stands for row rows[i] of the data.
 func NotDifferentiable(g *learn.Grad, weakSet qpdiff.Weak, rows []int, remedy string, hyper ...qpdiff.Input) *qpdiff.NotDifferentiableError {
 	weakSet = qpdiff.Weak{Rows: slices.Clone(weakSet.Rows), Coords: slices.Clone(weakSet.Coords)}
 	for at, i := range weakSet.Rows {
@@ -221,8 +221,8 @@ func CheckClasses(d learn.Data) error {
 	return nil
 }
 
-// See returns (x − Centre)/Scale for a row x of X, with the Centre and the Scale of d. The result
-// uses the storage of dst.
+// See sets dst to (x − d.Centre)/d.Scale for a row x of X, and returns dst. It extends dst as
+// needed.
 func See(dst []float64, d *learn.Data, x []float64) []float64 {
 	dst = append(dst[:0], x...)
 	if d.Centre != nil {

@@ -85,7 +85,7 @@ func ForwardDifference(f func(float64) float64, h float64) float64 {
 }
 
 // NearAll fails the test if an entry of got differs from the entry of want by more than tol. The
-// difference is relative to the largest |want_i|, or to the parameter floor if this is larger.
+// difference is relative to the largest |want_i|, or to floor if floor is larger.
 func NearAll(t *testing.T, what string, got, want []float64, tol, floor float64) {
 	t.Helper()
 	size, diff := floor, 0.0
@@ -167,8 +167,8 @@ func Eliminate(a [][]*big.Float) []*big.Float {
 
 // OneSided returns the left and the right difference quotient of a function f at x. Its parameters
 // are the values fminus = f(x−h), fmid = f(x) and fplus = f(x+h). The result excess is the distance
-// of the value got from the interval between the two quotients. If got is inside the interval,
-// excess is negative.
+// between got and the interval of the two quotients. If got is inside the interval, excess is
+// negative.
 func OneSided(got float64, fminus, fmid, fplus *big.Float, h float64) (left, right, excess float64) {
 	slope := func(from, to *big.Float) float64 {
 		d := Precise(0).Sub(to, from)

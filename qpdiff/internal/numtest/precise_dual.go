@@ -15,9 +15,9 @@ type PreciseDual struct {
 }
 
 // Decisions returns the decision values of the rows at the hyperparameter C = baseC·(1+d). It uses
-// an active-set method that starts at the dual variables β = 0. It adds a small number to the
-// diagonal of the kernel matrix K, so that all linear systems are regular: 1e-60 times the largest
-// diagonal entry of K.
+// an active-set method that starts at the dual variables β = 0. It adds 1e-60 times the largest
+// diagonal entry of the kernel matrix K to the diagonal of K, so that all linear systems are
+// regular.
 func (l *PreciseDual) Decisions(baseC, d float64) (f []float64, exact []*big.Float) {
 	s := l.start(baseC, d)
 	for {

@@ -283,8 +283,8 @@ func (c *Columns) Largest(dst []float64) {
 	}
 }
 
-// Combine sets dst to a sum of multiples of columns. Each i contributes v_i times column
-// names[set[i]], or v_i times column set[i] if names is nil.
+// Combine sets dst to a sum of multiples of columns. Each i contributes v_i times a column; its
+// index is names[set[i]], or set[i] if names is nil.
 func (c *Columns) Combine(dst, v []float64, set, names []int) {
 	clear(dst)
 	spread := 0.0
@@ -334,8 +334,8 @@ func (c *Columns) Clear(dst []float64, j int) {
 	}
 }
 
-// Gram sets both triangles of g to the products a_jᵀa_k of columns j and k, for all j and k in the
-// list columns. The slice fit is scratch of M entries.
+// Gram sets both triangles of g to the products a_jᵀa_k of columns j and k, for all j and k that
+// columns lists. The slice named fit is scratch of M entries.
 func (c *Columns) Gram(g []float64, columns []int, fit []float64) {
 	clear(fit)
 	n := len(columns)
@@ -364,7 +364,7 @@ func (c *Columns) AddRoots() {
 	c.N++
 }
 
-// Take copies some columns of src to c, and multiplies each row i by roots[i]. The slice columns
+// Take sets c to some columns of src, with each row i multiplied by roots[i]. The slice columns
 // lists the copied columns in ascending order. All other columns of c are zero.
 func (c *Columns) Take(src *Columns, columns []int, roots []float64) {
 	c.M, c.N = src.M, src.N
@@ -393,11 +393,12 @@ func (c *Columns) Take(src *Columns, columns []int, roots []float64) {
 }
 
 // Entries returns the size of the Columns of rows×n data, as a number of float64 values. The
-// parameter nonzeros is the number of non-zero entries of the data. If a Columns stores the zeros
-// of a column, too, they are fewer than the column's non-zero entries.
+// parameter nonzeros is the number of non-zero entries of the data. The zeros of a column are
+// stored only if they are fewer than the column's non-zero entries.
 func Entries(rows, n, nonzeros float64) float64 {
 	return 1.5*(2*nonzeros+n) + 5.5*n + rows
 }
 
-// TakenEntries returns the size of the Columns that Take makes if AddRoots has added a column.
+// TakenEntries returns the same size for the result of Take, after AddRoots has added a column to
+// src.
 func TakenEntries(rows, n, stored float64) float64 { return 1.25*1.5*(2*stored+n+rows) + 4*n + rows }

@@ -42,7 +42,8 @@ type System struct {
 	R, Diag []float64 // for each column of S: r, and inv·a_jᵀa_j
 }
 
-// Apply sets dst to the product of the matrix with the vector v. The scratch fit has M entries.
+// Apply sets dst to the product of the matrix with the vector v. The slice named fit is scratch of
+// M entries.
 func (s *System) Apply(dst, v, fit []float64) {
 	s.Combine(fit, v, s.Set, nil)
 	along := s.Along(fit)
@@ -63,14 +64,14 @@ type Gradients struct {
 // Room returns the number of entries of the parameter scratch of Solve.
 func Room(rows, set int) int { return rows + vectors*set }
 
-// SolveEntries returns a size as a number of float64 values. It includes a System, its Gradients,
-// and the scratch vectors of two solves.
+// SolveEntries returns the number of float64 values in a System, in its Gradients, and in the
+// scratch vectors of two solves.
 func SolveEntries(rows, set float64) float64 {
 	return 1.25 * (2*(rows+vectors*set) + 5*set + 2*maxSteps)
 }
 
 // Solve sets x to the solution for the right-hand side b. It begins no new round once the relative
-// residual is at most the parameter floor. The slice scratch has Room entries. Solve returns the
+// residual is at most floor. The length of scratch is the result of Room. Solve returns the
 // residual, relative to the size of its terms. It also returns the place in the set at which the
 // residual is largest.
 func (g *Gradients) Solve(q *System, x, b, scratch []float64, floor float64) (residual float64, worst int) {
@@ -210,6 +211,6 @@ func ritzValues(alpha, beta []float64) (least, most float64) {
 	return find(1), find(len(alpha))
 }
 
-// ritzBisections is the number of bisections. It determines an eigenvalue up to 1e-18 times the
-// largest eigenvalue.
+// ritzBisections is the number of bisections. The error of an eigenvalue is then at most 1e-18
+// times the largest eigenvalue.
 const ritzBisections = 60
