@@ -23,11 +23,12 @@ import (
 // The tuner of package tune finds the γ of a [Ridge] or a [SVM]. The search starts from one width
 // for all features.
 //
-// For n features, a row of m kernel values costs m·n multiplications. The derivative of the row in
-// all γ costs m·n more. Neither computation stores a number for each pair of a row and a feature.
+// For n features, a row of m kernel values costs m·n multiplications. The derivatives of the row
+// with respect to all γ cost m·n more. Neither computation stores a number for each pair of a row
+// and a feature.
 type ARD struct {
 	Shape Shape // zero: Gaussian
-	// Groups holds the number of each feature's group. The numbers start at 0 and have no gaps. If
+	// Groups[j] is the index of the group of feature j. The indices start at 0 and have no gaps. If
 	// Groups is nil, each feature is a group by itself.
 	Groups []int
 }
@@ -38,9 +39,10 @@ type Shape int
 const (
 	// Gaussian is f(q) = exp(−q).
 	Gaussian Shape = iota
-	// Matern32 is f(q) = (1 + s)·exp(−s) with s = √(6q), the Matérn kernel of smoothness 3/2.
+	// Matern32 is the Matérn kernel of smoothness 3/2: f(q) = (1 + s)·exp(−s), where s = √(6q).
 	Matern32
-	// Matern52 is f(q) = (1 + s + s²/3)·exp(−s) with s = √(10q), of smoothness 5/2.
+	// Matern52 is the Matérn kernel of smoothness 5/2: f(q) = (1 + s + s²/3)·exp(−s), where s =
+	// √(10q).
 	Matern52
 	shapes
 )
@@ -80,8 +82,8 @@ func (s Shape) values(q []float64) {
 	}
 }
 
-// slopes replaces each q by its factor times f′(q), given f(q) in values. For the Gaussian it does not
-// read q.
+// slopes replaces q[i] by factors[i]·f′(q[i]). Each values[i] must be f(q[i]). For the Gaussian it
+// does not read q.
 func (s Shape) slopes(q, factors, values []float64) {
 	for i, v := range values {
 		if s == Gaussian {
@@ -257,8 +259,8 @@ func (k ARD) addSquares(dparams, s, x, columns []float64, stride int, rows []int
 	}
 }
 
-// isDistance reports whether the kernel is a function of a distance, with values up to 1. Machines
-// with such a kernel also store the features column by column.
+// isDistance reports whether the kernel is a function of a distance and has values up to 1.
+// Machines with such a kernel also store the features column by column.
 func isDistance(k Kernel) bool {
 	_, ok := k.(ARD)
 	return ok || isRBF(k)
@@ -276,7 +278,8 @@ func hyperparameters(k Kernel, head learn.Hyperparameter, m learn.Moments) []lea
 		return nil
 	}
 	// On average, all n features contribute to the distance. If only one feature matters, it has to
-	// contribute the whole distance. The upper bound of its γ is therefore n times as large.
+	// contribute the whole distance. The upper bound of each γ is therefore n times the bound for a
+	// common width.
 	one.Upper *= float64(m.Features)
 	one.Zero, one.Kind = true, "γ"
 	all := []learn.Hyperparameter{head}

@@ -24,8 +24,8 @@ type Kernel interface {
 	// Eval returns k(x, z).
 	Eval(params, x, z []float64) float64
 	// Grad multiplies derivatives of k(x, z) by s, and adds the products to three destinations: the
-	// derivative in the parameters to dparams, the derivative in x to dx, and the derivative in z
-	// to dz. Each of the three may be nil. The parameter value is the result of Eval.
+	// derivatives with respect to the parameters to dparams, to x to dx, and to z to dz. Each of
+	// the three may be nil. The argument value must be k(x, z), the result of Eval.
 	Grad(dparams, dx, dz []float64, s, value float64, params, x, z []float64)
 }
 

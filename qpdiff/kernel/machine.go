@@ -38,14 +38,15 @@ type kernelMachine struct {
 // A machineFit is a fit of a kernel machine. Its methods are the parts of the machine's derivatives
 // that depend on the kind of fit.
 type machineFit interface {
-	// begin prepares d for derivatives of the fit. It returns an error if a derivative that g has a
-	// field for does not exist.
+	// begin prepares d for derivatives of the fit. It returns an error if g has a field for a
+	// derivative that does not exist.
 	begin(d *kernelDerivative, g *learn.Grad) error
 	// finish takes two cotangents: d.v is the cotangent of coef, and db is the cotangent of b. It
 	// multiplies them by the derivatives of the fit, and adds the products to g. It overwrites d.v.
 	finish(d *kernelDerivative, g *learn.Grad, db float64) error
-	// holdsPrediction reports whether the optimality conditions of the fit give the prediction for the
-	// row x as a function of the labels alone. It may be called only after begin with the same d.
+	// holdsPrediction reports whether the optimality conditions of the fit give the prediction for
+	// the row x as a function of the labels alone. It may be called only after a call of the method
+	// begin with the same d.
 	holdsPrediction(d *kernelDerivative, x []float64) bool
 	// tangent returns the derivatives of coef and b along t.
 	tangent(d *kernelDerivative, t *learn.Grad) (dcoef []float64, db float64, err error)
@@ -66,18 +67,20 @@ type kernelDerivative struct {
 
 	z []float64 // right-hand side of a tangent
 
-	// Scratch for the leave-one-out fits of a Ridge; for the matrix G see leaveOneOut. p holds the
-	// cotangents ddst of the predictions, divided by the diagonal of G. q holds the cotangents of this
-	// diagonal. weights holds cotangents of the kernel matrix: some columns of the lower triangle.
+	// These fields are scratch for [Ridge.LeaveOneOutVJP]. For the matrix G see leaveOneOut. p
+	// holds the cotangents ddst of the predictions, divided by the diagonal of G. q holds the
+	// cotangents of this diagonal. The slice weights holds the cotangents of some columns of the
+	// kernel matrix's lower triangle.
 	p, q, weights []float64
 	work          []float64
 
-	// Scratch for the fits of a Ridge by folds. u and foldCot have one entry for each fold and each
-	// row with a weight above 0. foldCot holds the cotangents ddst of the predictions at the rows of
-	// the fold, and 0 elsewhere. The cotangent of the kernel matrix is the sum of u·cᵀ over the folds,
-	// where c has the coefficients of the fold.
+	// These fields are scratch for [Ridge.FoldsVJP]. u and foldCot have one entry for each fold and
+	// each row with a weight above 0. foldCot holds the cotangents ddst of the predictions at the
+	// rows of the fold, and 0 elsewhere. The cotangent of the kernel matrix is the sum of u·cᵀ over
+	// the folds, where c has the coefficients of the fold.
 	u, foldCot []float64
-	// solved holds G_VV⁻¹·ddst for each fold, at the places of ddst. lanes is its scratch.
+	// The slice solved holds G_VV⁻¹·ddst for each fold, at the places of ddst. The slice lanes is
+	// scratch of its computation.
 	solved, lanes []float64
 	// ucPairs and cuPairs hold u and c once more, for each row: see pairUp.
 	ucPairs, cuPairs []float64
@@ -146,8 +149,8 @@ func (l *kernelMachine) transpose(nrows int) {
 	}
 }
 
-// values computes one kernel value for each entry dst[k]: the value between x and row rows[k]. If
-// rows is nil, the value for dst[k] is between x and row k.
+// The method values sets dst[k] to the kernel value of x and the row with the number rows[k]. If
+// rows is nil, this is row k.
 func (l *kernelMachine) values(dst, params, x []float64, rows []int) {
 	if a, ok := l.kernel.(ARD); ok {
 		l.distances(dst, params, x, rows)
@@ -196,8 +199,8 @@ func (l *kernelMachine) rangeDistances(dst, params, x []float64, start int) {
 
 // listDistances is the method distances for rows whose numbers are not consecutive.
 func (l *kernelMachine) listDistances(dst, params, x []float64, rows []int) {
-	// One call for a span of rows takes as long as separate calls for a quarter of these rows. A span
-	// therefore has at most four times as many rows as it needs.
+	// One call for a span of rows takes as long as separate calls for a quarter of these rows.
+	// Therefore at least a quarter of the rows of a span are listed rows.
 	var span [256]float64
 	const spread = 4
 	for at := 0; at < len(rows); {
@@ -255,9 +258,9 @@ func (l *kernelMachine) gram(k []float64, rowIDs []int, params []float64) (chang
 	return true, largest, nil
 }
 
-// The method changes reports whether the stored kernel values are stale. They are stale if they
-// were computed with parameters that differ from params. The values stay stale until setParams is
-// called.
+// The method named changes reports whether the stored kernel values are stale. They are stale if
+// they were computed with parameters that differ from params. The values stay stale until setParams
+// is called.
 func (l *kernelMachine) changes(params []float64) bool {
 	l.staleMatrix = l.staleMatrix || !slices.Equal(params, l.kernelParams)
 	return l.staleMatrix
@@ -322,10 +325,10 @@ func (l *kernelMachine) predict(cache *kernelValues, dst []float64, x *mat.Dense
 	return nil
 }
 
-// PredictionSize returns the sum of the absolute terms of the prediction for the row x at the last
-// Fit. The rounding error of the prediction is proportional to this size. x must have as many
-// features as the data. Before the first Fit, PredictionSize returns 0. A call costs one value of
-// the kernel for each support row.
+// PredictionSize returns the sum of the absolute values of the terms in f(x), where f is the
+// prediction function of the last Fit. The rounding error of f(x) is proportional to this size. The
+// row x must have as many features as the data. Before the first Fit, PredictionSize returns 0. A
+// call costs one value of the kernel for each support row.
 func (l *kernelMachine) PredictionSize(x []float64) float64 {
 	size := math.Abs(l.b)
 	for _, i := range l.support {
@@ -334,9 +337,9 @@ func (l *kernelMachine) PredictionSize(x []float64) float64 {
 	return size
 }
 
-// checkRows checks the rows x of a Predict or of a derivative of Predict. The slice values must
-// have one entry for each row; its name in errors is the parameter arg. If dx is not nil, checkRows
-// also checks the shape of dx.
+// checkRows checks the rows x of a Predict or of a derivative of Predict. The slice named values
+// must have one entry for each row. In errors, its name is arg. If dx is not nil, checkRows also
+// checks the shape of dx.
 func (l *kernelMachine) checkRows(x, dx *mat.Dense, arg string, values []float64) error {
 	if err := l.state.Fitted(); err != nil {
 		return err

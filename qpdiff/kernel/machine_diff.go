@@ -82,11 +82,11 @@ func (l *kernelMachine) Predict(w *qpdiff.Workspace, dst []float64, x *mat.Dense
 }
 
 // PredictVJP differentiates Σ_t ddst_t·f(x_t), where f(x_t) is the prediction for row t of x. To
-// each field of g that is not nil, it adds the derivative in the field's input of the fit. If dx is
-// not nil, it adds the derivative in x to dx. At λ = 0 the derivative of a [Ridge] in λ is
-// one-sided, from the right. If training rows of an [SVM] are equal, g.X and g.Y hold the
-// derivative along moves that keep these rows equal. [SVM.Ties] lists the pairs of rows for which
-// this matters.
+// each field of g that is not nil, it adds the derivative with respect to the input that the field
+// belongs to. If dx is not nil, it adds the derivative with respect to x to dx. At λ = 0, the
+// derivative of a [Ridge] with respect to λ is one-sided, from the right. If training rows of an
+// [SVM] are equal, g.X and g.Y hold the derivative along moves that keep these rows equal.
+// [SVM.Ties] lists the pairs of rows for which this matters.
 //
 // Errors:
 //
@@ -124,13 +124,13 @@ func (l *kernelMachine) PredictVJP(w *qpdiff.Workspace, g *learn.Grad, dx, x *ma
 // PredictJVP differentiates the last fit. It sets each dst_t to the derivative of f(x_t), the
 // prediction for row t of x, along d and dx. The fields of d are tangents of the inputs of the fit,
 // and dx is the tangent of x. A nil tangent counts as zero. PredictJVP returns the same errors as
-// PredictVJP, but checks that d and dx are finite, not ddst. If a value overflows, dst is
+// PredictVJP, but ErrNotFinite is for d and dx in place of ddst. If a value overflows, dst is
 // undefined.
 //
 // For an [SVM], PredictJVP also returns an ArgError of kind ErrNotDifferentiable if the direction d
-// separates equal rows, in two cases. In the first case, only the sum of the rows' dual variables β
-// is unique. In the second case, all β are at a bound, and the rows determine an end of the
-// interval of b.
+// separates equal rows and one of two conditions holds. Either only the sum of the rows' dual
+// variables β is unique, or all β are at a bound, and the rows determine an end of the interval of
+// b.
 func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *mat.Dense, d *learn.Grad) (err error) {
 	defer learner.Name(l.learner(), &err)
 	if err := l.checkForwardRows(dst, x, dx, d); err != nil {
@@ -146,7 +146,7 @@ func (l *kernelMachine) PredictJVP(w *qpdiff.Workspace, dst []float64, x, dx *ma
 }
 
 // derivativeEntries returns the number of entries of a kernelDerivative for m rows of n features.
-// This includes the kernel's values that a Predict of npredicted rows keeps.
+// This includes the kernel's values that a call of Predict keeps if it has npredicted rows.
 func derivativeEntries(m, n, npredicted float64) float64 {
 	return 2*m*n + 12*m + 5*n + npredicted*(n+m)
 }
@@ -185,9 +185,9 @@ func (d *kernelDerivative) valuesAt(l *kernelMachine, t int, x *mat.Dense) []flo
 // returns the cotangent of b. It adds derivatives to dx, to the sums in d, and to d.v, the
 // cotangent of coef. It leaves out derivatives that g does not need.
 //
-// If g needs only derivatives in the hyperparameters, predictions skips each row for which
-// holdsPrediction is true. The derivatives for such a row are exactly 0, but their computed sums
-// would contain rounding errors.
+// If g needs only derivatives with respect to the hyperparameters, predictions skips each row for
+// which holdsPrediction is true. The derivatives for such a row are exactly 0, but their computed
+// sums would contain rounding errors.
 func (d *kernelDerivative) predictions(l *kernelMachine, g *learn.Grad, dx, x *mat.Dense, ddst []float64) (db float64) {
 	wanted := learner.Wants(g)
 	inputs := g.X != nil || g.Hyper != nil || dx != nil
@@ -270,8 +270,8 @@ func (d *kernelDerivative) addGradients(l *kernelMachine, g *learn.Grad, dx, val
 	dparams[0] = sum
 }
 
-// addRows does the work of addGradients for an RBF kernel, but only for derivatives in the rows and
-// in x.
+// addRows does the work of addGradients for an RBF kernel, but only for derivatives with respect to
+// the rows and in x.
 func (d *kernelDerivative) addRows(l *kernelMachine, g *learn.Grad, dx, values, x []float64, rows []int) {
 	for k, i := range rows {
 		s := d.s[k] * values[k]
@@ -338,8 +338,7 @@ func (d *kernelDerivative) dparamsOf(g *learn.Grad) []float64 {
 	return d.dparams
 }
 
-// rowOf returns the entries i·n to (i+1)·n of the slice rows. If g has no field for X, it returns
-// nil.
+// rowOf returns rows[i·n : (i+1)·n], or nil if g.X is nil.
 func rowOf(g *learn.Grad, rows []float64, i, n int) []float64 {
 	if g.X == nil {
 		return nil

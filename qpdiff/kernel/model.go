@@ -61,8 +61,8 @@ func (m *Model) check() error {
 
 // Predict writes the prediction f(x) for each row of x to dst, with the same bits as the Predict of
 // the learner. It returns the errors of Check. If x cannot be used, it returns an ArgError of kind
-// ErrShape or ErrNotFinite. If a value overflows, the error is of kind ErrNotFinite, and dst is
-// undefined from the row of this value on.
+// ErrShape or ErrNotFinite. If a value overflows, the error is of kind ErrNotFinite, and the
+// entries of dst for this row and all later rows are undefined.
 func (m *Model) Predict(dst []float64, x *mat.Dense) (err error) {
 	defer learner.Name(m, &err)
 	if err := m.check(); err != nil {
@@ -98,7 +98,7 @@ type Machine interface {
 	learn.Predictor
 	// Model returns a copy of the prediction function of the last Fit.
 	Model() (*Model, error)
-	// PredictionSize returns the sum of the absolute terms of the prediction for the row x at the
-	// last Fit. The rounding error of the prediction is proportional to this size.
+	// PredictionSize returns the sum of the absolute values of the terms in f(x), where f is the
+	// prediction function of the last Fit. The rounding error of f(x) is proportional to this size.
 	PredictionSize(x []float64) float64
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // violation returns the largest violation of the equations of the last fit. There is one equation
-// for each row, and with an intercept also Σc = 0. violation evaluates the kernel anew.
+// for each row, and the equation Σc = 0 if there is an intercept. violation evaluates the kernel
+// anew.
 func (l *kernelRidgeFit) violation() (worst float64) {
 	values := make([]float64, len(l.rows))
 	for i := range values {
@@ -46,8 +47,8 @@ func (l *kernelSVMFit) violation() (worst float64) {
 	return worst
 }
 
-// decision returns the decision value of row i and the size of its terms. It stores the kernel's
-// values between row i and the support vectors in the slice values.
+// decision returns the decision value of row i and the size of its terms. In values, it stores the
+// kernel's values between row i and the support vectors.
 func (l *kernelMachine) decision(values []float64, i int) (f, size float64) {
 	l.state.Stop.Look()
 	l.values(values, l.kernelParams, l.row(i), l.support)

@@ -41,8 +41,8 @@ import (
 // Derivatives follow from the same system. They are exact, and exist for every fit. A VJP or JVP
 // costs one solve and N²/2 gradients of the kernel.
 //
-// The zero value has the RBF kernel and no intercept, and is ready for Load. Later fits allocate
-// nothing.
+// The zero value has the RBF kernel and no intercept, and is ready for Load. Fits after the first
+// allocate nothing.
 type Ridge struct {
 	Kernel Kernel // nil: RBF. It is read by Dims and Load.
 	// Intercept adds an unpenalised constant to the prediction. Dims and Load read it.
@@ -148,8 +148,8 @@ func (l *Ridge) Coefficients(dst []float64) ([]float64, error) {
 // predictions. All N predictions together cost one factorisation and one inverse, which take N³/2
 // multiplications and the memory of two N×N matrices.
 //
-// LeaveOneOut returns the errors of Fit. If the data have only one row, or have Rows or Weights, it
-// returns an ArgError of kind ErrDomain. After an error dst is unchanged.
+// LeaveOneOut returns the errors of Fit. If the data have only one row, or if their field Rows or
+// Weights is not nil, it returns an ArgError of kind ErrDomain. After an error, dst is unchanged.
 func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 	defer learner.End(l, &err)
 	l.state.Stop.Look()
@@ -175,14 +175,15 @@ func (l *Ridge) LeaveOneOut(dst, hyper []float64) (err error) {
 
 // LeaveOneOutVJP differentiates Σ_i ddst_i·dst_i, where dst holds the predictions of the last
 // LeaveOneOut. It adds the derivatives to the fields of g that are not nil. A row of X is both a
-// training row and a predicted row. LeaveOneOutVJP adds the derivative in the training rows to g.X.
-// If dx is not nil, it adds the derivative in the predicted rows to dx. The derivative in X is the
-// sum of g.X and dx. LeaveOneOutVJP costs N³/2 multiplications and N²/2 gradients of the kernel.
-// With derivatives in the rows it costs up to 5N²/2 gradients.
+// training row and a predicted row. LeaveOneOutVJP adds the derivative with respect to the training
+// rows to g.X. If dx is not nil, it adds the derivative with respect to the predicted rows to dx.
+// The derivative with respect to X is the sum of g.X and dx. LeaveOneOutVJP costs N³/2
+// multiplications and N²/2 gradients of the kernel. If g.X or dx is not nil, it costs up to 5N²/2
+// gradients.
 //
-// If no LeaveOneOut followed the last Load, Fit or Reset, LeaveOneOutVJP returns ErrNotFitted. If
-// ddst is not finite or a product overflows, it returns an ArgError of kind ErrNotFinite. An
-// overflow leaves g and dx undefined.
+// If LeaveOneOut was not called after the last call of Load, Fit or Reset, LeaveOneOutVJP returns
+// ErrNotFitted. If ddst is not finite or a product overflows, it returns an ArgError of kind
+// ErrNotFinite. An overflow leaves g and dx undefined.
 func (l *Ridge) LeaveOneOutVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.loo == 0 {
@@ -202,10 +203,10 @@ func (*Ridge) FoldsAtOnce() bool { return true }
 // hyper. A row may be in several folds, as with random splits. Folds discards the last Fit.
 // FoldsVJP differentiates the predictions.
 //
-// The kernel's values are computed once. Folds whose remaining rows have the same total weight
-// share one factorisation and one inverse, which take N³/2 multiplications. A fold of v rows adds
-// the smaller of v³/6 and (N−v)³/6 multiplications. Each fold needs the memory of a square matrix
-// of at most N rows.
+// The kernel's values are computed once. Folds share one factorisation and one inverse if the rows
+// outside each of them have the same total weight; the two take N³/2 multiplications together. A
+// fold of v rows adds the smaller of v³/6 and (N−v)³/6 multiplications. Each fold needs the memory
+// of a square matrix of at most N rows.
 //
 // Folds returns the errors of Fit. If a fold is invalid, it returns an ArgError of kind ErrDomain.
 // A fold is invalid in each of these cases:
@@ -246,14 +247,14 @@ func (l *Ridge) Folds(dst, hyper []float64, folds [][]int) (err error) {
 
 // FoldsVJP differentiates Σ_t ddst_t·dst_t, where dst holds the predictions of the last Folds. It
 // adds the derivatives to the fields of g that are not nil. A row of X is a training row for some
-// folds and a predicted row for others. FoldsVJP adds the derivatives in the training rows to g.X.
-// If dx is not nil, it adds the derivatives in the predicted rows to dx. K folds cost K·N²
-// multiplications, a solve for each fold, and N²/2 gradients of the kernel. With derivatives in the
-// rows they cost up to 5N²/2 gradients.
+// folds and a predicted row for others. FoldsVJP adds the derivatives with respect to the training
+// rows to g.X. If dx is not nil, it adds the derivatives with respect to the predicted rows to dx.
+// K folds cost K·N² multiplications, a solve for each fold, and N²/2 gradients of the kernel. If
+// g.X or dx is not nil, they cost up to 5N²/2 gradients.
 //
-// If no Folds followed the last Load, Fit or Reset, FoldsVJP returns ErrNotFitted. If ddst is not
-// finite or a product overflows, it returns an ArgError of kind ErrNotFinite. An overflow leaves g
-// and dx undefined.
+// If Folds was not called after the last call of Load, Fit or Reset, FoldsVJP returns ErrNotFitted.
+// If ddst is not finite or a product overflows, it returns an ArgError of kind ErrNotFinite. An
+// overflow leaves g and dx undefined.
 func (l *Ridge) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.folds.fitID == 0 {

@@ -17,7 +17,8 @@ func (*kernelRidgeFit) holdsPrediction(*kernelDerivative, []float64) bool { retu
 
 // finish differentiates through the fit. The cotangent of c is d.v, and the cotangent of b is db.
 // Let the vector w and the number ω solve (K + λ·diag(1/shares))·w + ω·1 = d.v and, with Intercept,
-// 1ᵀw = db. Then the cotangent of y is w, and the cotangent of the matrix is −w·cᵀ.
+// 1ᵀw = db. Then the cotangent of y is w, and the cotangent of the matrix K + λ·diag(1/shares) is
+// −w·cᵀ.
 func (l *kernelRidgeFit) finish(d *kernelDerivative, g *learn.Grad, db float64) error {
 	l.factor.solve(d.v, db)
 	if g.Y != nil {
@@ -137,8 +138,8 @@ func (d *kernelDerivative) leaveOneOutRow(l *kernelRidgeFit, ddst []float64, j i
 
 // addPairs adds the contributions of the kernel values between row j and the given rows i ≤ j. It
 // adds them to the cotangent of the training rows, and to the cotangent of the predicted rows. The
-// cotangent s of a kernel value is the sum of two entries: the value's entry in asRow, for which
-// row j is predicted, and its entry in asOther, for which row i is predicted.
+// cotangent s of a kernel value is the sum of its entries in asRow, where row j is the predicted
+// row, and in asOther, where row i is.
 func (d *kernelDerivative) addPairs(l *kernelRidgeFit, g *learn.Grad, dx *mat.Dense, j int, values []float64, rows []int) {
 	n, xj := l.n, l.row(j)
 	for k, i := range rows {

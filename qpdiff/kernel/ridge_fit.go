@@ -84,10 +84,10 @@ func (f *kernelRidgeFactor) factorise(k []float64, rows []int, lambda, fraction 
 	return nil
 }
 
-// pivotError bounds the rounding error of a pivot: the pivot at which the factorisation of a matrix
-// M stopped. The bound is in units of eps. Let p be pivotRow, the row of this pivot. Let v be the
-// vector with v_p = 1 for which the entries of Mv before p are zero. The pivot is vᵀMv, and the
-// bound is the sum of |v_i v_j| times the size of M_ij.
+// pivotError bounds the rounding error of the pivot at which the factorisation of a matrix M
+// stopped, in units of eps. Let p be pivotRow, the row of this pivot. Let v be the vector with v_p
+// = 1 for which the entries of Mv before p are zero. The pivot is vᵀMv, and the bound is Σ_ij |v_i
+// v_j|·size_ij, where size_ij bounds the size of the terms of M_ij.
 func (f *kernelRidgeFactor) pivotError(k []float64, pivotRow int) float64 {
 	n := len(f.shares)
 	v := f.x[:pivotRow+1]
@@ -101,8 +101,8 @@ func (f *kernelRidgeFactor) pivotError(k []float64, pivotRow int) float64 {
 	return sum * sum
 }
 
-// solve replaces the right-hand side in x by the solution x, and returns b. It writes to no other
-// memory than x.
+// solve overwrites the right-hand side in x with the solution, and returns b. With an intercept,
+// the entries of the solution add up to the argument sum. solve writes to no other memory.
 func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	n := len(x)
 	if f.balanced {
@@ -115,9 +115,9 @@ func (f *kernelRidgeFactor) solve(x []float64, sum float64) (b float64) {
 	dense.ForwardSolve(f.a, f.inv, n, n, x)
 	dense.BackSolve(f.a, f.inv, n, n, x)
 	if f.balanced {
-		// The sum of x is corrected to the last bits, because a large constant of the kernel multiplies
-		// the error of this sum. A change of x along shares changes the left-hand side only by a multiple
-		// of ridge·1, which b absorbs.
+		// The sum of x is corrected to the last bits, because a large constant of the kernel
+		// multiplies the error of this sum. If a multiple of the vector shares is added to x, the
+		// left-hand side changes only by a multiple of ridge·1, which b absorbs.
 		over := floats.Sum(x) - sum
 		dense.Axpy(-over, f.shares, x)
 		b += f.ridge*over - dense.Dot(f.u, x)

@@ -15,11 +15,11 @@ import (
 // this fold.
 //
 // Let V be the rows of a fold. The fit without V has a ridge that depends on the weight of the
-// remaining rows. Consider the matrix of all rows with this ridge. The matrix of the fit is this
-// matrix without the rows and columns of V. The matrix G of leaveOneOut, computed with this ridge,
-// therefore gives the residuals of V: G_VV⁻¹·(G·y)_V. The rounding errors of these residuals grow
-// with the condition number of the matrix of all rows. A factor of the remaining rows has smaller
-// errors if rows are equal, λ is tiny and the fold contains one of these rows.
+// remaining rows. Let A be the matrix of all rows with this ridge. The matrix of the fit without V
+// is A without the rows and columns of V. The matrix G of leaveOneOut for A therefore gives the
+// residuals of V: G_VV⁻¹·(G·y)_V. The rounding errors of these residuals grow with the condition
+// number of A. A factor of the remaining rows has smaller errors if rows are equal, λ is tiny and
+// the fold contains one of these rows.
 //
 // Folds form a family if their remaining rows have the same weight. The folds of a family share one
 // matrix G, or have separate factors if these are cheaper. Small folds of a family are solved in
@@ -42,8 +42,8 @@ type ridgeFold struct {
 	otherPlaces []int   // places of the other rows
 	fraction    float64 // the other rows' fraction of the total weight
 	family      int
-	// if true, factor is the factor of the rows outside the fold; otherwise a and inv are the Cholesky
-	// factor of G_VV, or its group has the factor
+	// if true, the field factor is for the rows outside the fold; otherwise the fields a and inv,
+	// or the fold's group, hold the Cholesky factor of G_VV
 	ownFactor bool
 	grouped   bool
 
@@ -55,7 +55,8 @@ type ridgeFold struct {
 	inFold    []bool // scratch: the places of val
 }
 
-// A ridgeFamily is a set of folds whose remaining rows have the same fraction of the total weight.
+// A ridgeFamily is a set of folds. The rows outside each of these folds have the same fraction of
+// the total weight.
 type ridgeFamily struct {
 	fraction             float64
 	count                int               // of its folds
@@ -66,17 +67,17 @@ type ridgeFamily struct {
 	ownFactors           bool              // each fold has a separate factor
 }
 
-// familyTol is a relative difference of two fractions of the weight. Fractions that differ by at
-// most familyTol count as equal, which allows for the rounding errors of their sums.
+// familyTol is the largest relative difference at which two fractions of the weight count as equal.
+// It allows for the rounding errors of their sums.
 const familyTol = 1e-13
 
 // ownFactors reports which way is cheaper for a family of count folds of m rows. It returns true if
 // separate factors cost at most as much as the shared matrix G with its parts G_VV. The separate
 // factor of a fold is the factor of all rows outside this fold. The parameters restCubes and
 // foldCubes are fields of ridgeFamily. The parameter largest is the number of rows of the largest
-// fold. If the folds are solved in groups, the way with G is about four times as fast as its
-// multiplications tell. For a single fold, G takes twice the time and the memory of a separate
-// factor.
+// fold. If the folds are solved in groups, the way with G takes only about a quarter of the time
+// that its number of multiplications suggests. For a single fold, G takes twice the time and the
+// memory of a separate factor.
 func ownFactors(count int, m, restCubes, foldCubes, largest float64) bool {
 	shared := 3*m*m*m + foldCubes
 	if largest <= mostGrouped {
@@ -85,11 +86,11 @@ func ownFactors(count int, m, restCubes, foldCubes, largest float64) bool {
 	return count == 1 || restCubes <= shared
 }
 
-// foldEntries returns the number of entries that the fits by the folds s.Folds and their
-// derivatives need, for m rows with a weight above 0. If the rows have weights, the result is
-// enough for all families. A family with a matrix G then has two folds or more, and four or more if
-// one of its folds is too large for a group. The time of foldEntries is quadratic in the number of
-// folds. foldEntries allocates nothing.
+// foldEntries returns the number of entries that [Ridge.Folds] and [Ridge.FoldsVJP] need for the
+// folds s.Folds, if m rows have a weight above 0. If the rows have weights, the result is enough
+// for all families. A family with a matrix G then has two folds or more, and four or more if one of
+// its folds is too large for a group. The time of foldEntries is quadratic in the number of folds.
+// foldEntries allocates nothing.
 func foldEntries(s learn.Size, m float64) (entries float64) {
 	for _, rows := range s.Folds {
 		same := 0 // number of folds of this size
@@ -267,7 +268,7 @@ func (y *ridgeFamily) solve(l *kernelRidgeFit, lambda float64) error {
 }
 
 // factoriseByFamily computes the factor of G_VV, from the matrix G of the fold's family, and sets
-// predicted to e = G_VV⁻¹·(G·y)_V. If G_VV is not positive definite, it returns false.
+// p.predicted to e = G_VV⁻¹·(G·y)_V. If G_VV is not positive definite, it returns false.
 func (p *ridgeFold) factoriseByFamily(l *kernelRidgeFit, y *ridgeFamily) bool {
 	v, m, inverse := len(p.val), len(l.rows), y.factor.a
 	p.a, p.work = dense.Grow(p.a, v*v), dense.Grow(p.work, max(m, dense.BlockWork(v)))
@@ -373,8 +374,8 @@ func (f *ridgeFolds) groupFolds() {
 	}
 }
 
-// solve computes the factors of G_VV. It sets predicted of each fold to e = G_VV⁻¹·(G·y)_V. If G_VV
-// is not positive definite, the fold gets a separate factor.
+// solve computes the factors of G_VV. It sets the field predicted of each fold to e =
+// G_VV⁻¹·(G·y)_V. If G_VV is not positive definite, the fold gets a separate factor.
 func (g *foldGroup) solve(l *kernelRidgeFit, f *ridgeFolds) {
 	l.state.Stop.Look()
 	y := &f.families[f.parts[g.folds[0]].family]
@@ -402,8 +403,8 @@ func (g *foldGroup) solve(l *kernelRidgeFit, f *ridgeFolds) {
 	}
 }
 
-// adjoint sets dst to G_VV⁻¹·s for each fold. The vectors of a fold begin at the place of its
-// predictions. The slice x is scratch of mostGrouped·dense.LaneCount entries.
+// adjoint sets dst to G_VV⁻¹·s for each fold. In dst and s, the entries of a fold begin at the
+// place of its first prediction. The slice x is scratch of mostGrouped·dense.LaneCount entries.
 func (g *foldGroup) adjoint(f *ridgeFolds, dst, s, x []float64) {
 	first := &f.parts[g.folds[0]]
 	if f.families[first.family].ownFactors {

@@ -12,8 +12,8 @@ import (
 // adjointFolds does the work of [Ridge.FoldsVJP]. Let V be the rows of a fold, T the remaining
 // rows, and c the fold's coefficients, which are 0 in V. A vector u represents the fold. In V, u is
 // ddst. In T, −u solves the system of T for the right-hand side K_TV·ddst. With the matrix G of all
-// rows, u = G_·V·G_VV⁻¹·ddst. The cotangent of the kernel matrix is u·cᵀ, whose rows in V belong to
-// predictions. The cotangent of y is −u_T.
+// rows, u = G_·V·G_VV⁻¹·ddst. The cotangent of the kernel matrix is u·cᵀ. The rows V of u·cᵀ belong
+// to the predicted rows, and the rows T to the training rows. The cotangent of y is −u_T.
 func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	m := len(l.rows)
 	d.clearSums(&l.kernelMachine)
@@ -67,8 +67,8 @@ func (d *kernelDerivative) adjointFolds(l *kernelRidgeFit, f *ridgeFolds, g *lea
 	return learner.CheckProduct(&learn.Grad{X: dx})
 }
 
-// foldAdjoint computes the vector u of adjointFolds for one fold, except in the rows of the fold. The
-// parameter ddst holds the cotangents of the fold's predictions.
+// foldAdjoint computes the vector u of adjointFolds for one fold, but only its entries for rows
+// outside the fold. The parameter ddst holds the cotangents of the fold's predictions.
 func (d *kernelDerivative) foldAdjoint(l *kernelRidgeFit, f *ridgeFolds, p *ridgeFold, u, ddst []float64) {
 	m, v := len(l.rows), len(p.val)
 	d.supportRow = dense.Grow(d.supportRow, m)

@@ -35,16 +35,17 @@ import (
 // determine β_F and b. A derivative by the implicit function theorem needs one solve with the
 // matrix k(x_F, x_F). With Intercept, the matrix is bordered. The theorem requires strict
 // complementarity: no row of F is at a bound, and no other row has y_i·f(x_i) = 1. To allow for
-// rounding, a row counts as a violation if its distance from the bound, or of y_i·f(x_i) from 1, is
-// below 256 times the rounding error. The rounding error follows from the terms of the conditions.
+// rounding, a row of F counts as a violation if the distance of its β_i from a bound is below 256
+// times the rounding error, and another row if the distance of y_i·f(x_i) from 1 is. The rounding
+// error follows from the terms of the conditions.
 //
 // If all β are at a bound, any b in an interval is optimal. Then b is the middle of the interval,
 // and the derivative of b is the derivative of the middle.
 //
-// Equal rows with equal labels count as one row with their total weight. A derivative in such rows
-// holds for moves that keep the rows equal. It is divided among the rows in proportion to their
-// weights. If a move separates equal rows of F, there is no derivative along it, because only the
-// sum of the rows' β is unique; see [SVM.Ties].
+// Equal rows with equal labels count as one row with their total weight. The derivative with
+// respect to equal rows is valid only for moves that keep the rows equal. It is divided among the
+// rows in proportion to their weights. There is no derivative along a move that separates equal
+// rows of F, because only the sum of the rows' β is unique; see [SVM.Ties].
 //
 // # Size
 //
@@ -64,11 +65,12 @@ type SVM struct {
 	Kernel Kernel // nil: RBF. It is read by Dims and Load.
 	// Intercept adds an unpenalised constant to the decision function. Dims and Load read it.
 	Intercept bool
-	// Generalised selects the result of a derivative if strict complementarity fails. False: a
-	// NotDifferentiableError. True: the derivative of another problem, in which each weakly active row
-	// stays at its bound, or at the nearest bound. If β is not unique, this result depends on which β
-	// the fit has found, and therefore also on the start of the fit. For example, β is not unique if a
-	// polynomial kernel has fewer terms than there are rows.
+	// Generalised selects the result of a derivative if strict complementarity fails. If it is
+	// false, the result is a NotDifferentiableError. If it is true, the result is the derivative of
+	// another problem, in which each weakly active row stays at its bound, or at the nearest bound.
+	// If β is not unique, this derivative depends on the β that the fit found, and therefore also
+	// on the start of the fit. For example, β is not unique if a polynomial kernel has fewer terms
+	// than there are rows.
 	Generalised bool
 
 	kernelSVMFit
@@ -200,8 +202,9 @@ func (l *SVM) begin(d *kernelDerivative, g *learn.Grad) error {
 
 // Ties calls the function visit with pairs of equal rows i and k that have equal labels, and with a
 // vector d for each pair. The pairs belong to the g.X of the last VJP or PredictVJP with the
-// workspace w; g.X must not have been nil in that call. This g.X is a derivative only along moves
-// dX with dᵀdX_i = dᵀdX_k in all calls of visit. Along other moves there is no derivative.
+// workspace w; g.X must not have been nil in that call. This g.X is a derivative only along a move
+// Ẋ for which dᵀẊ_i = dᵀẊ_k holds for the i, k and d of every call of visit. Along other moves
+// there is no derivative.
 //
 // Ties visits pairs in two cases. In the first case, only the sum of the rows' β is unique. In the
 // second case, all β are at a bound, and the rows i and k determine an end of the interval of b.

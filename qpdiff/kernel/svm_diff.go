@@ -10,8 +10,8 @@ import (
 	"cvgm/qpdiff/learn"
 )
 
-// prepare prepares d for derivatives of the fit. It returns an error if a derivative that g has a
-// field for does not exist.
+// prepare prepares d for derivatives of the fit. It returns an error if g has a field for a
+// derivative that does not exist.
 func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.Grad) error {
 	q := &l.q
 	if len(l.weak) > 0 {
@@ -49,9 +49,9 @@ func (l *kernelSVMFit) prepare(d *kernelDerivative, generalised bool, g *learn.G
 	}
 	d.conditions = append(d.conditions[:0], d.freeSet...)
 	if len(d.freeSet) == 0 && q.balanced {
-		// The derivative of b is the derivative of the middle of its interval, in which each weakly
-		// active row is at a bound. This interval may lack an end only if one row's bound C is more
-		// than a thousand times the bounds of all other rows.
+		// The derivative of b is the derivative of the middle of its interval, computed with each
+		// weakly active row at a bound. This interval may lack an end only if one row's bound C is
+		// more than a thousand times the bounds of all other rows.
 		up, down := q.interceptBounds(d.beta)
 		if up < 0 || down < 0 {
 			return check.ArgErrorf("Data", qpdiff.ErrIllPosed, remedyForDecisions, "is so ill-conditioned that rounding hides which rows are weakly active")
@@ -103,9 +103,9 @@ func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) er
 	return learner.CheckProduct(g)
 }
 
-// throughFit differentiates the optimality conditions in the kernel values of the training rows, in
-// the labels and in C. It multiplies these derivatives by the adjoint solution, which is the vector
-// w and the number ω, and adds the products to g.
+// throughFit differentiates the optimality conditions with respect to the kernel values of the
+// training rows, the labels and C. It multiplies these derivatives by the adjoint solution, which
+// is the vector w and the number ω, and adds the products to g.
 func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega float64) {
 	q, n := &l.q, l.q.n
 	inputs := g.X != nil || g.Hyper != nil
@@ -168,9 +168,10 @@ func (d *kernelDerivative) ties(l *kernelSVMFit, visit func(i, k int, sign float
 	}
 	for i, k := range l.rows.Equal {
 		row := l.rows.Of[k]
-		// The β and the w of a row are divided among its copies. Another division of w would change the
-		// cotangents of the copies by multiples of w times the slope. If the row is free, another
-		// division of β is possible too. It would change the cotangents by multiples of gx.
+		// The β and the w of a row are divided among its copies. Another division of w would change
+		// the cotangents of the copies by multiples of the slope. If the row is free, another
+		// division of β is possible too. This division would change the cotangents by multiples of
+		// gx.
 		if _, free := slices.BinarySearch(d.freeSet, row); free && !visit(i, k, 1, d.gx[row*l.n:(row+1)*l.n]) || d.w[row] == 0 {
 			continue
 		}

@@ -18,9 +18,9 @@ import (
 // β_i = lo_i, and ≥ 0 if β_i = hi_i.
 //
 // Sequential minimal optimisation (Platt 1998) first guesses which β are free. It chooses pairs of
-// β after Fan, Chen and Lin (2005). Exact steps on the free β, as in piecewiseQP, then complete the
-// solution. The search by sequential minimal optimisation affects the solution only in two ways:
-// through the free set, and through the bounds at which it leaves the other β.
+// β by the method of Fan, Chen and Lin (2005). Exact steps on the free β, as in piecewiseQP, then
+// complete the solution. The search by sequential minimal optimisation affects the solution only in
+// two ways: through the free set, and through the bounds at which it leaves the other β.
 type boxQP struct {
 	n         int
 	rows      kernelRows // of K
@@ -53,8 +53,9 @@ const (
 	// pairTol is the tolerance at which sequential minimal optimisation ends, relative to the margin
 	// 1. This tolerance is coarse, because the solver needs only the free set of the result.
 	pairTol = 1e-4
-	// pairCurvature is the smallest curvature along a pair, relative to the diagonal entry of its
-	// first row. If two rows are almost equal, rounding hides a smaller curvature.
+	// pairCurvature is a lower limit for the computed curvature along a pair, relative to the
+	// diagonal entry of the pair's first row. If two rows are almost equal, rounding errors exceed
+	// a smaller curvature.
 	pairCurvature = dense.Eps
 	// pairsPerRow and rowsPerPair limit the number of pairs that sequential minimal optimisation
 	// moves. From a cold start it moves at most pairsPerRow pairs for each row. Between exact steps it
@@ -62,10 +63,10 @@ const (
 	// exact steps converge fast.
 	pairsPerRow = 3
 	rowsPerPair = 2
-	// manyRows and rowsPerRound raise the limit of pairs for large problems. With n ≥ manyRows rows,
-	// the limit is at least n²/rowsPerRound pairs. An exact step then costs O(n³) and moves only one
-	// row to a bound, so sequential minimal optimisation should do more of the work. The pairs cost as
-	// much as some 20 exact steps, and the limit is rarely reached.
+	// manyRows and rowsPerRound raise the limit of pairs for large problems. With n ≥ manyRows
+	// rows, the limit is at least n²/rowsPerRound pairs. An exact step then costs O(n³) and moves
+	// only one row to a bound, so sequential minimal optimisation should do more of the work. All
+	// pairs up to the limit cost as much as about 20 exact steps, and the limit is rarely reached.
 	manyRows, rowsPerRound = 256, 16
 	// pairPhases bounds how often sequential minimal optimisation runs between exact steps. Without
 	// this bound, it might undo the progress of the exact steps again and again.
@@ -100,8 +101,9 @@ const (
 
 const remedyForDecisions = "standardise the features, or lower C or the degree of a polynomial kernel"
 
-// pairSteps holds sequential minimal optimisation among some rows. Its vectors have one entry for
-// each of these rows. They are the vectors of a boxQP, or copies of some of their entries.
+// pairSteps is the workspace of sequential minimal optimisation over some of the rows. Its vectors
+// have one entry for each of these rows. They are the vectors of a boxQP, or copies of some of
+// their entries.
 type pairSteps struct {
 	*boxQP
 	rowIDs                []int // numbers of the rows, ascending; nil: all rows
@@ -234,8 +236,8 @@ func (q *boxQP) row(j int) []float64 {
 	return r.lastRow
 }
 
-// makeRoom sets the number of entries that the cache may hold, so that nfactors factors of nfree
-// rows still have room. The first factor uses the storage of q.factor, which may be larger than
+// makeRoom sets the number of entries that the cache may hold. It leaves room for nfactors factors,
+// each of nfree rows. The first factor uses the storage of q.factor, which may be larger than
 // needed. If the factors need more than the MaxBytes of the data, makeRoom returns an error.
 func (q *boxQP) makeRoom(nfree, nfactors int) error {
 	if q.n <= limits.shrink {

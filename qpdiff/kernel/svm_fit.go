@@ -20,8 +20,8 @@ type kernelSVMFit struct {
 	q             boxQP
 
 	weak []int // distinct rows at which strict complementarity fails
-	// betaError is an upper bound for a sum over the weakly active rows. The terms are the amounts by
-	// which rounding may have moved each row's β, divided by the row's bound.
+	// betaError is an upper bound for a sum over the weakly active rows. The term of a row is the
+	// amount by which rounding may have moved its β, divided by its bound.
 	betaError float64
 }
 

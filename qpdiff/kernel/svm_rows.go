@@ -194,8 +194,8 @@ func (c *rowCache) newRow(j int) []float64 {
 	return c.cachedRow(j)
 }
 
-// keepColumns keeps the columns in the ascending list columns, and drops all other columns of the
-// cached rows.
+// keepColumns drops all columns of the cached rows but those whose numbers are in the ascending
+// slice named columns.
 func (c *rowCache) keepColumns(columns []int) {
 	was, m := c.width, len(columns)
 	for at := range c.owner {

@@ -6,13 +6,13 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// shrinkPart decides when rows are set aside: only if there are at least n/shrinkPart rows to set
-// aside, of n rows. For fewer rows, it would not pay to copy rows of the kernel matrix.
+// Of n rows, some are set aside only if these are at least n/shrinkPart rows. For fewer rows, it
+// would not pay to copy rows of the kernel matrix.
 const shrinkPart = 6
 
 // optimisePairs takes at most limit steps of sequential minimal optimisation. Each step moves a
-// pair of β in opposite directions. If there is no constraint Σβ = 0, a step moves a single β
-// instead of a pair if this gains more.
+// pair of β in opposite directions. Without the constraint Σβ = 0, a step moves a single β if this
+// gains more than a pair.
 func (q *boxQP) optimisePairs(limit int) {
 	p := &q.pairs
 	p.begin(q)
@@ -134,8 +134,8 @@ func (p *pairSteps) shift(i int, v float64) {
 }
 
 // setAside sets aside the rows at a bound that have no partner (Joachims 1999, "Making large-scale
-// SVM learning practical"). A partner of a row is another row; a step that moves the two would take
-// the first row from its bound. setAside does nothing if there are few rows without a partner. The
+// SVM learning practical"). A partner of such a row is another row: a step that moves the pair
+// takes the row from its bound. setAside does nothing if there are few rows without a partner. The
 // parameter largestRise is the largest r among the rows that may rise, and smallestFall is the
 // smallest r among the rows that may fall. A row that was set aside may later get a partner, so
 // exact steps check all rows.
@@ -179,7 +179,7 @@ func (p *pairSteps) setAside(largestRise, smallestFall float64) bool {
 }
 
 // mostPairs returns the largest number of steps of sequential minimal optimisation. This is
-// minPairs, or a larger number with at least manyRows rows, because the steps then cost less than
+// minPairs, or a larger number if there are at least manyRows rows. The steps then cost less than
 // the exact steps that they save.
 func (q *boxQP) mostPairs(minPairs int) int {
 	if q.n < manyRows {

@@ -27,8 +27,8 @@ func (q *boxQP) solve() error {
 }
 
 // proximal solves the problem by proximal point steps. Each step minimises the objective plus
-// delta/2·‖β − center‖². This sum is positive definite by far more than rounding, so exact steps
-// from free set to free set always descend.
+// delta/2·‖β − center‖². The smallest eigenvalue of the sum's Hessian is far above the rounding
+// errors, so exact steps from free set to free set always descend.
 func (q *boxQP) proximal() error {
 	q.delta = proximalTol * q.largest
 	for range proximalSteps {
@@ -125,7 +125,8 @@ func (q *boxQP) solveExactly(maxPhases int) error {
 // until a row reaches its bound. The parameter k is the first row of the free set that depends on
 // earlier rows. With the proximal term, such a row shows that the objective is not convex, and
 // leaveSingular returns an error. Without this term, leaveSingular returns errNoActiveSet if it
-// finds negative curvature, or if rounding hides where the direction ends.
+// finds negative curvature, or if, because of rounding errors, it cannot determine where β reaches
+// a bound.
 func (q *boxQP) leaveSingular(k int) error {
 	if q.delta > 0 {
 		return check.ArgErrorf("Kernel", qpdiff.ErrNonconvex, "use a positive semidefinite kernel", "has a direction of negative curvature")
@@ -259,8 +260,8 @@ func (q *boxQP) countOutside() (wrong int, t float64) {
 }
 
 // stepTo moves beta towards z. If z is out of bounds, beta stops at the first bound that it meets.
-// The β that reach their bounds there leave the free set. stepTo returns the number of entries of z
-// that are out of bounds.
+// Entries of beta that are at a bound after this step leave the free set. stepTo returns the number
+// of entries of z that are out of bounds.
 func (q *boxQP) stepTo() (wrong int, moved bool) {
 	wrong, t := q.countOutside()
 	if wrong == 0 {

@@ -15,8 +15,8 @@ func (l *kernelSVMFit) findWeak() error {
 	q := &l.q
 	l.weak = l.weak[:0]
 	// betaSize is the size of β, and rhsSize is the size of the terms in the right-hand side of the
-	// system that determines β. Both are measured in the variables root_i·β_i with root_i² = k_ii
-	// (plus the shift). In these variables the free set's matrix has a unit diagonal.
+	// system that determines β. Both are measured in the variables root_i·β_i with root_i² = k_ii +
+	// shift. In these variables the free set's matrix has a unit diagonal.
 	var betaSize, rhsSize float64
 	for i, b := range q.beta {
 		betaSize += q.root(i) * math.Abs(b)
@@ -30,7 +30,7 @@ func (l *kernelSVMFit) findWeak() error {
 	if !dense.Finite(betaSize + label) {
 		return check.ArgErrorf("Data", qpdiff.ErrNotFinite, "scale the features, or lower C", "leaves a decision function that overflows")
 	}
-	minDir := q.fix[:len(q.freeSet)] // the vector that the factor makes smallest
+	minDir := q.fix[:len(q.freeSet)] // an approximate eigenvector, from LDLCond
 	cond := dense.LDLCond(q.factor.a, q.factor.dinv, len(q.freeSet), len(q.freeSet), q.z, minDir)
 	if e := q.violation() + dense.ComplementarityTol*dense.Eps*q.decisionError(minDir); !(e <= learner.DecisionTol) {
 		return check.ArgErrorf("Data", qpdiff.ErrIterationLimit, remedyForDecisions, "leaves decision values with an error of up to %.2g, beside the margin 1", e)
@@ -54,9 +54,9 @@ func (l *kernelSVMFit) findWeak() error {
 func (q *boxQP) root(i int) float64 { return math.Sqrt(q.diagonal[i] + q.shift) }
 
 // listWeak lists the rows that may be weakly active. If no β is free, these are rows near the
-// middle of the interval of b, whose ends come from the rows lowerRow and upperRow. Otherwise the
-// test uses the condition number of the free set's system and the sizes of the terms of its
-// conditions.
+// middle of the interval of b; the rows lowerRow and upperRow determine the ends of the interval.
+// Otherwise listWeak uses the condition number of the free set's system, and the sizes of the terms
+// of its conditions.
 func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, lowerRow, upperRow int) {
 	q, next := &l.q, 0
 	for i, b := range q.beta {
@@ -79,10 +79,10 @@ func (l *kernelSVMFit) listWeak(label, betaSize, rhsSize, cond float64, lowerRow
 	}
 }
 
-// sideHidden reports whether rounding hides on which side of its kink row i is. It estimates the
-// effect of rounding on the β or on the margin of this row, which takes one solve. In contrast,
-// listWeak only bounds the effect on all rows together, by the condition number of the free set's
-// system.
+// sideHidden reports whether row i is so close to its kink that rounding makes its side uncertain.
+// It estimates the effect of rounding on the β or on the margin of this row, which takes one solve.
+// In contrast, listWeak only bounds the effect on all rows together, by the condition number of the
+// free set's system.
 func (l *kernelSVMFit) sideHidden(i int) bool {
 	q := &l.q
 	q.stopper.Look()
@@ -103,7 +103,8 @@ func (l *kernelSVMFit) sideHidden(i int) bool {
 	return dense.Negligible(math.Abs(q.r[i]-q.b), q.errorOf(x, 1)+label+math.Sqrt(q.diagonal[i])*size, 1)
 }
 
-// bindsB reports whether row i bounds b: from below if r_i < b, and from above otherwise.
+// bindsB reports whether row i bounds b. The bound is from below if r_i < b, and otherwise from
+// above.
 func (l *kernelSVMFit) bindsB(i int) bool {
 	q := &l.q
 	if q.r[i] < q.b {
@@ -112,8 +113,8 @@ func (l *kernelSVMFit) bindsB(i int) bool {
 	return q.beta[i] > q.lo[i]
 }
 
-// violation returns the largest violation of the optimality conditions, which are signs of the
-// entries of r − b.
+// violation returns the largest violation of the optimality conditions, which prescribe signs of
+// the entries of r − b.
 func (q *boxQP) violation() float64 {
 	worst := 0.0
 	for i, v := range q.r {
@@ -130,7 +131,7 @@ func (q *boxQP) violation() float64 {
 
 // terms returns sizes with which rounding errors are compared. For the condition of row i, the
 // rounding error is relative to label + √k_ii·size. For the condition Σβ = 0, it is relative to the
-// parameter sum.
+// result sum.
 func (q *boxQP) terms() (label, size, sum float64) {
 	for i, b := range q.beta {
 		size += math.Sqrt(q.diagonal[i]) * math.Abs(b)
@@ -141,10 +142,10 @@ func (q *boxQP) terms() (label, size, sum float64) {
 
 // decisionError estimates the largest error of an entry of Kβ + b, in units of eps. To first order,
 // two kinds of errors cause it: the rounding errors of K, and the errors of the conditions that
-// determine the free β. The error of each condition has the size of the condition's terms. The
-// signs of these errors are the signs of minDir, the vector that the factor makes smallest. The
-// terms of k_ij have at most the size root_i·root_j with root_i² = k_ii. So root_i·Σ_j root_j|β_j|
-// bounds the terms of row i.
+// determine the free β. The error of each condition has the size of the condition's terms, and the
+// sign of an entry of minDir. The vector minDir is approximately the eigenvector for the smallest
+// eigenvalue of the free set's matrix, scaled to a unit diagonal. The terms of k_ij have at most
+// the size root_i·root_j with root_i² = k_ii. So root_i·Σ_j root_j|β_j| bounds the terms of row i.
 func (q *boxQP) decisionError(minDir []float64) float64 {
 	n, s := q.n, len(q.freeSet)
 	e, f := q.z[:s], q.rhs[:n]
