@@ -14,7 +14,8 @@ type glmDerivative struct {
 }
 
 // adjoint implements [GLM.VJP]. Let G be the gradient and H the Hessian of the objective, and let u
-// solve Hu = dθ, where dθ is the cotangent of θ. The derivative in an input a is −uᵀ∂G/∂a.
+// solve Hu = dθ, where dθ is the cotangent of θ. The derivative with respect to an input ξ is
+// −uᵀ∂G/∂ξ.
 func (d *glmDerivative) adjoint(l *glmFit, g *learn.Grad, dtheta []float64) error {
 	if err := l.state.CheckAdjoint(g, dtheta); err != nil {
 		return err
@@ -79,7 +80,7 @@ func (d *glmDerivative) tangent(l *glmFit, dtheta []float64, t *learn.Grad) erro
 	return learner.CheckTangentOut(dtheta)
 }
 
-// subtractTangent subtracts from u the tangent of the gradient along two tangents: t.X of the
+// subtractTangent subtracts from d.u the derivative of the gradient along the tangents t.X of the
 // features and t.Y of the labels.
 func (d *glmDerivative) subtractTangent(l *glmFit, t *learn.Grad) {
 	q, m, outs := l.q, len(l.rows), l.joint.outputs()

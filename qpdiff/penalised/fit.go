@@ -14,10 +14,10 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// A glmFit is a minimised [GLM], with its data and all values that the derivatives need. With an
-// intercept it subtracts the centres c from the features, and adds a last column of ones. The last
-// entry of its θ is then b + cᵀβ and not the intercept b. The centring keeps the digits if a
-// feature's mean is large compared with its deviation.
+// A glmFit is a minimised [GLM], with its data and all values that the derivatives need. If there
+// is an intercept, the fit subtracts the centres c from the features, and adds a last column of
+// ones. The last entry of its θ is then b + cᵀβ and not the intercept b. The centring avoids a loss
+// of digits if a feature's mean is large compared with its deviation.
 type glmFit struct {
 	state    learner.State
 	isWarm   bool
@@ -274,8 +274,9 @@ func (l *glmFit) toExternal(dst, theta []float64) {
 	}
 }
 
-// toInternal is the adjoint of toExternal. It converts dtheta, the cotangent of the θ that the
-// learner returns, to the cotangent of the parameters of the fit. It writes the result to dst.
+// toInternal is the adjoint of toExternal. The argument dtheta is the cotangent of θ as returned by
+// the learner. toInternal converts it to the cotangent of the parameters of the fit, and writes the
+// result to dst.
 func (l *glmFit) toInternal(dst, dtheta []float64) {
 	if l.joint.isMultinomial() {
 		l.joint.toOutputs(dst, dtheta, l.q)
@@ -326,10 +327,10 @@ const (
 	// lastStep. A step of at most slowStep counts as rounding unless the previous step was at least
 	// twice as long. If there is no minimiser, all of the mostSteps steps are longer than slowStep.
 	slowStep = 1e-3
-	// stillEta is the largest allowed change of the η of a row in the last step. A change of stillEta
-	// alters the curvature of the logistic and Poisson losses by a tenth. If there is no minimiser,
-	// the η of some rows changes by about 1 in each step. The curvature of these rows then vanishes,
-	// and so does the length of the step in the units of lastStep.
+	// stillEta is the largest allowed change of the η of a row in the last step. A change of
+	// stillEta alters the curvature of the logistic and Poisson losses by a tenth. If there is no
+	// minimiser, the η of some rows changes by about 1 in each step. The curvature of these rows
+	// then vanishes, and the length of the step in the units of lastStep vanishes too.
 	stillEta = .1
 	// settledEta is a change of η whose square is below the rounding error of η. If the last step
 	// changes the η of a row by more, parameters of rows with tiny weights may not have converged. A
@@ -347,8 +348,8 @@ const (
 	// mostHalvings bounds how often a step is halved. After this number of halvings, a step changes a
 	// parameter by less than its rounding error.
 	mostHalvings = 60
-	// rankTol is the smallest pivot of the Hessian that counts, relative to the pivot's diagonal
-	// entry. A feature with a smaller pivot counts as a linear combination of earlier features.
+	// rankTol is a limit for the pivots of the Hessian, relative to their diagonal entries. A
+	// feature with a smaller pivot counts as a linear combination of earlier features.
 	rankTol = dense.Eps
 )
 
@@ -484,10 +485,10 @@ func (l *glmFit) scaledNorm(v []float64) (most float64) {
 	return most
 }
 
-// roundingLength returns an upper bound for the length of steps that only rounding errors in the
-// gradient's terms cause. The length has the units of the method scaledNorm. If the minimiser is 0,
-// all late steps consist of these errors. Rounding of a row's η or of an exponential changes the
-// slope by a fraction of the curvature.
+// roundingLength returns an upper bound for the length of a step that consists only of rounding
+// errors in the gradient's terms. The length has the units of the method scaledNorm. If the
+// minimiser is 0, all late steps consist of these errors. Rounding of a row's η or of an
+// exponential changes the slope by a fraction of the curvature.
 func (l *glmFit) roundingLength() float64 {
 	terms, m, q := 0.0, len(l.w), l.q
 	for k := range l.joint.outputs() {

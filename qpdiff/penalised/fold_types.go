@@ -36,8 +36,9 @@ type foldPart struct {
 	normal normalFold
 }
 
-// isLarge reports whether a fold of v rows is large: a system of q unknowns is then cheaper than a
-// system of v unknowns. The systems of all large folds together hold fewer than 2·N·q numbers.
+// isLarge reports whether a fold of v rows is large. It is large if a system of q unknowns is
+// cheaper than a system of v unknowns. The systems of all large folds together hold fewer than
+// 2·N·q numbers.
 func isLarge(v, q int) bool { return 2*v > q }
 
 // A normalFold holds sums over the rows outside a fold, with the normalised features (z −
@@ -47,8 +48,8 @@ type normalFold struct {
 	total       float64   // of the weights
 	mean, scale []float64 // of z, the features minus glmFit.centre
 	label       float64   // mean of the labels, which are relative to glmFit.label
-	// the features that keep, after a subtraction, less than the fraction gram.LeastKept of their sum
-	// of squares
+	// the features whose sum of squares a subtraction reduces to less than gram.LeastKept times its
+	// value
 	lossyFeatures []int
 }
 

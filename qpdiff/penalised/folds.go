@@ -31,7 +31,8 @@ func (l *glmFit) predict(theta []float64, i int) (p float64) {
 	return p
 }
 
-// fold prepares the parts for the given folds, unless these are the same as before.
+// fold prepares the parts for the given folds. If the folds are the same as in the previous call,
+// it does nothing.
 func (l *glmFit) fold(folds [][]int) error {
 	f, rows := &l.folds, len(l.state.Data.Y)
 	if f.partsValid && len(f.parts) == len(folds) && !slices.ContainsFunc(folds, func(v []int) bool { return len(v) == 0 }) {
@@ -230,8 +231,8 @@ func (l *glmFit) solveSmall(p *foldPart, beta []float64) bool {
 
 // adjoint implements [GLM.FoldsVJP]. For the fit without fold k, let H_k be the Hessian and G_k the
 // gradient of the objective. Let u_k solve H_k·u_k = Σ ddst_i z_i. The sum is over the rows z_i of
-// the fold, and ddst_i is the cotangent of the prediction for row i. The derivative in an input a
-// is −Σ_k u_kᵀ∂G_k/∂a.
+// the fold, and ddst_i is the cotangent of the prediction for row i. The derivative with respect to
+// an input ξ is −Σ_k u_kᵀ∂G_k/∂ξ.
 func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst []float64) error {
 	f, q := &l.folds, l.unknowns()
 	size := len(f.parts) * q
@@ -300,7 +301,8 @@ func (d *foldDerivative) solve(l *glmFit, p *foldPart, u []float64) {
 	}
 }
 
-// rows adds the cotangents of the training rows and of the labels of these rows.
+// The method rows adds the cotangents of the training rows to g.X, and the cotangents of their
+// labels to g.Y.
 func (d *foldDerivative) rows(l *glmFit, g *learn.Grad) {
 	f, q := &l.folds, l.q
 	d.sum, d.row = dense.Zeros(d.sum, q), dense.Grow(d.row, q)

@@ -135,8 +135,8 @@ func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 // FoldsAtOnce reports whether Folds is faster than separate fits, which is so for the squared loss.
 func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 
-// NormaliseFolds implements [learn.NormalFoldLearner]. If the field Scaled of the normalisation is
-// set, Folds costs n³/6 multiplications for each fold, even for a small fold. FoldsVJP then also
+// NormaliseFolds implements [learn.NormalFoldLearner]. If n.Scaled is not nil, a call of Folds
+// costs n³/6 multiplications for each fold, even for a small fold. A call of FoldsVJP then also
 // costs n³/6 multiplications for each fold of less than q/2 rows.
 func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
 
@@ -145,17 +145,17 @@ func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
 // hyper. A row may be in several folds, as with random splits. Folds discards the last fit, so that
 // VJP and JVP have no fit. FoldsVJP computes the derivatives of Folds.
 //
-// Folds is for the squared loss only. With q parameters it costs q³/6 multiplications for each fold
-// of at least q/2 rows, and q² multiplications for each row of a smaller fold. Load has already
-// summed the squares of all rows, and the first Folds after a Load sums the squares of each fold.
-// The predictions for a fold lose at most as many digits as the condition numbers of the Hessians
-// with and without the fold allow, and five more if the fold has nearly all of the weight in some
-// direction.
+// Folds is for the squared loss only. With q parameters, it costs q³/6 multiplications for each
+// fold of at least q/2 rows, and q² multiplications for each row of a smaller fold. Load has
+// already summed the squares of all rows, and the first call of Folds after a call of Load sums the
+// squares of each fold. The condition numbers of the Hessians with and without the fold limit how
+// many digits the predictions for a fold lose. If the fold has nearly all of the weight in some
+// direction, they may lose five more digits.
 //
 // K random splits cost K times as much as one fold, because nothing is shared between splits that
-// have rows in common. Let p be the share of the rows for training. With K random splits, the first
-// Folds after a Load takes K·(1 − p)·N·q²/2 multiplications; with K folds it takes N·q²/2. Each
-// split of at least q/2 rows stores 2·q² numbers.
+// have rows in common. Let p be the share of the rows for training. The first call of Folds after a
+// call of Load takes K·(1 − p)·N·q²/2 multiplications with K random splits, and N·q²/2 with K folds
+// that have no rows in common. Each split of at least q/2 rows stores 2·q² numbers.
 //
 // Folds returns the errors of Fit. The error matches ErrDomain if the loss is not squared, or if a
 // fold is empty, has a row twice, or has all rows with a weight above 0. If the folds need more
@@ -211,13 +211,14 @@ func (l *GLM) Folds(dst, hyper []float64, folds [][]int) (err error) {
 
 // FoldsVJP differentiates Σ_t ddst_t·dst_t, where dst holds the predictions of the last call of
 // Folds. It adds the derivatives to the fields of g that are not nil. A row of X is a training row
-// for some folds and a predicted row for others. FoldsVJP adds the derivatives in the training rows
-// to g.X. If dx is not nil, it adds the derivatives in the predicted rows to dx. K folds cost K·q²
-// multiplications and one pass over each S_j. The derivative g.X costs N·q² more.
+// for some folds and a predicted row for others. FoldsVJP adds the derivatives with respect to the
+// training rows to g.X. If dx is not nil, it adds the derivatives with respect to the predicted
+// rows to dx. K folds cost K·q² multiplications and one pass over each S_j. The derivative g.X
+// costs N·q² more.
 //
-// If Folds was not called after the last Load, Fit or Reset, FoldsVJP returns ErrNotFitted. If ddst
-// is not finite or a product overflows, it returns an ArgError of kind ErrNotFinite. After an
-// overflow g and dx are undefined.
+// If Folds was not called after the last call of Load, Fit or Reset, FoldsVJP returns ErrNotFitted.
+// If ddst is not finite or a product overflows, it returns an ArgError of kind ErrNotFinite. After
+// an overflow, g and dx are undefined.
 func (l *GLM) FoldsVJP(w *qpdiff.Workspace, g *learn.Grad, dx *mat.Dense, ddst []float64) (err error) {
 	defer learner.Name(l, &err)
 	if l.state.Home.Check(); l.folds.fitID == 0 {
@@ -276,8 +277,8 @@ func (l *GLM) Freedom(dst []float64) error {
 	return nil
 }
 
-// Hyperparameters describes the λ_j. The name of a λ_j is λ(Name) with the Name of its penalty, or
-// λ[j] if this Name is empty.
+// Hyperparameters describes the λ_j. If the penalty of λ_j has the Name "trend", for example, λ_j
+// is called "λ(trend)". If this Name is empty, it is called "λ[j]", with the number j.
 func (l *GLM) Hyperparameters(m learn.Moments) []learn.Hyperparameter {
 	return hyperparameters(l.Penalties, l.Loss.usualCurvature(m.Mean), m)
 }

@@ -40,8 +40,8 @@ func (k Loss) name() string {
 	return strconv.Itoa(int(k))
 }
 
-// derivatives returns three derivatives of the loss ℓ. The results slope and curvature are the
-// first and the second derivative of ℓ in η. The result slopeY is the derivative of slope in y.
+// derivatives returns three derivatives of the loss ℓ. The result slope is ∂ℓ/∂η, curvature is
+// ∂²ℓ/∂η², and slopeY is ∂²ℓ/∂η∂y.
 func (k Loss) derivatives(y, eta float64) (slope, curvature, slopeY float64) {
 	switch k {
 	case Logistic:

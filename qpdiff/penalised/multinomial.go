@@ -23,10 +23,10 @@ import (
 // learner returns the one with Σ_c β_c = 0 and Σ_c b_c = 0. For penalised features, the penalties
 // alone already imply Σ_c β_c = 0.
 //
-// There is one hyperparameter λ_j ≥ 0 for each penalty. θ holds β_0 (followed by b_0 with
-// Intercept), then the parameters of class 1 in the same order, and so on. The numbers of the
-// classes affect only the order of these entries. A label is the number of a class, so θ has no
-// derivative in the labels, and derivatives do not change Grad.Y.
+// There is one hyperparameter λ_j ≥ 0 for each penalty. θ holds β_0 (and b_0, if Intercept is set),
+// then the parameters of class 1 in the same order, and so on. The numbers of the classes affect
+// only the order of these entries. A label is the number of a class, so θ has no derivative with
+// respect to the labels, and derivatives do not change Grad.Y.
 //
 // # Method
 //
@@ -65,8 +65,8 @@ func (l *Multinomial) SetOutputs(classes int) { l.Classes = classes }
 
 // Load takes the data d, which all following fits use. It copies the rows with a weight above 0. It
 // returns the errors of [GLM.Load]. If Classes is below 2, or if a label is not one of the numbers
-// 0 to Classes − 1, it returns an ArgError of kind ErrDomain. If Intercept is set and a class is
-// without rows of a weight above 0, it returns an ArgError of kind ErrIllPosed. After an error the
+// 0 to Classes − 1, it returns an ArgError of kind ErrDomain. If Intercept is set and no row of
+// some class has a weight above 0, it returns an ArgError of kind ErrIllPosed. After an error the
 // learner has no data.
 func (l *Multinomial) Load(d learn.Data) (err error) {
 	defer learner.End(l, &err)
@@ -140,8 +140,8 @@ func (l *Multinomial) New() learn.Learner {
 	return &Multinomial{Classes: l.Classes, Penalties: slices.Clone(l.Penalties), Intercept: l.Intercept, Raw: l.Raw}
 }
 
-// Convention returns the logistic loss, and the field Raw. The loss is applied to the log odds of
-// each row's class, as for any [learn.ClassLearner].
+// Convention returns two settings: the logistic loss, and the learner's field Raw. The loss is
+// applied to the log odds of each row's class, as for any [learn.ClassLearner].
 func (l *Multinomial) Convention() learn.Convention {
 	return learn.Convention{Loss: learn.LogisticLoss, Raw: l.Raw}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // nearRounding bounds the rounding error of a fit's prediction for a well-conditioned Hessian,
-// relative to the sum of the prediction's absolute terms.
+// relative to the sum of the absolute values of the prediction's terms.
 const nearRounding = 1e-11
 
 // NearFolds tries these numbers s one after the other. It needs an s for which s times the Hessian
@@ -26,27 +26,27 @@ var shares = [...]float64{15. / 16, 7. / 8, 3. / 4, 1. / 2, 1. / 4, 1. / 8, 1. /
 // fit to all rows, with the Hessian without the fold's rows (Beirami et al. 2017). Each entry of
 // dst is the prediction after this step. Its distance from the prediction of the exact fit without
 // the fold is at most the corresponding entry of the slice bound. If there is no finite bound for a
-// fold, NearFolds fits the rows outside this fold, and the bounds are bounds of rounding errors.
-// The result fitted is the number of such folds.
+// fold, NearFolds fits the rows outside this fold, and the bounds allow only for rounding errors.
+// The result named fitted is the number of these fits.
 //
 // # Bound
 //
 // If two values of η differ by d, the curvatures of each of the three losses differ at most by a
 // factor e^|d| (Bach 2010). Consider one fold, and call the rows outside it the remaining rows. Let
-// H be the Hessian of the remaining rows at the start of the step, and g their gradient at its end.
-// Let r be the largest change of η in the step, and R² the largest zᵀH⁻¹z, both over the remaining
-// rows z. Let ν² = gᵀH⁻¹g and ρ = r − ln(1 − e^r·R·ν).
+// H be the Hessian of the remaining rows at the start of the step, and let g be the gradient of
+// these rows at the end of the step. Let r be the largest change of η in the step, and R² the
+// largest zᵀH⁻¹z, both over the remaining rows z. Let ν² = gᵀH⁻¹g and ρ = r − ln(1 − e^r·R·ν).
 //
-// Suppose that the logarithm exists. For each remaining row, η at the exact minimiser then differs
-// from η at the end of the step by at most −ln(1 − e^r·R·ν). A prediction zᵀθ is wrong by at most
-// |zᵀH⁻¹g| + (zᵀH⁻¹z)^½·(e^ρ − 1)·ν. In R and in zᵀH⁻¹z, NearFolds replaces H by a lower bound of
-// H, which is a fraction of the Hessian of all rows. It adds an estimate of rounding errors, which
-// grows with the condition number of H.
+// If the logarithm exists, the η of each remaining row changes by at most −ln(1 − e^r·R·ν) from the
+// end of the step to the exact minimiser. The error of a prediction zᵀθ is at most |zᵀH⁻¹g| +
+// (zᵀH⁻¹z)^½·(e^ρ − 1)·ν. In R and in zᵀH⁻¹z, NearFolds replaces H by a lower bound of H, which is
+// a fraction of the Hessian of all rows. It adds an estimate of rounding errors, which grows with
+// the condition number of H.
 //
-// With q parameters, N rows and K folds NearFolds costs 2·N·q² multiplications for all folds
-// together, and some q³ + 2·N·q for each fold. Measurements compare its time with the time of one
-// fit for each fold. For 10 folds of N = 2000 rows, NearFolds takes 1/9 of that time at q = 51, and
-// 1/3 at q = 201. For leave-one-out with N = 500 and q = 21, it takes 1/22. It allocates some 3·q²
+// With q parameters and N rows, NearFolds costs 2·N·q² multiplications for all folds together, and
+// about q³ + 2·N·q for each fold. Its time was compared with the time of a separate fit for each
+// fold. For 10 folds of N = 2000 rows, NearFolds takes 1/9 of the time of these fits at q = 51, and
+// 1/3 at q = 201. For leave-one-out with N = 500 and q = 21, it takes 1/22. It allocates about 3·q²
 // + 8·N numbers, q numbers for each row of the largest fold, and the memory of a fit for each fold
 // that it fits. It does not change the fit.
 //
@@ -84,7 +84,7 @@ func (l *GLM) NearFolds(dst, bound []float64, folds [][]int) (fitted int, err er
 // A foldStep takes one Newton step for each fold. Every step starts from the same fit.
 type foldStep struct {
 	l *GLM
-	// three Hessians: hessianAll is of all rows, gram is of the fold, and h is the factor of
+	// hessianAll is the Hessian of all rows, gram the Hessian of the fold, and h the factor of
 	// hessianAll − gram
 	hessianAll, gram, h []float64
 	dinv, work          []float64
@@ -215,9 +215,9 @@ func (s *foldStep) factorShare() (share float64, ok bool) {
 	return share, dense.LDLFactorUntil(&l.state.Stop, s.h, s.dinv, q, q, rankTol) == q
 }
 
-// endStep evaluates the gradient without the fold at theta. It sets nextStep to the negative of the
-// next Newton step from theta. It returns ν (see NearFolds), and the largest change of η over the
-// remaining rows.
+// endStep evaluates the gradient of the remaining rows at theta, the end of the step. It sets
+// nextStep to the negative of the next Newton step from theta. It returns ν (see NearFolds), and
+// the largest change of η over the remaining rows.
 func (s *foldStep) endStep() (distance, off float64) {
 	l, q := s.l, s.l.q
 	dense.Products(s.next.eta, l.z, q, s.theta)

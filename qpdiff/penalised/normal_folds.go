@@ -12,11 +12,10 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// centres reports whether the folds use the systems that normalFold describes. Folds of scaled
-// features use them. For features that are not scaled, small folds cost less with the factor of all
-// rows. Large folds with an intercept use these systems too. They need the means of their own
-// training rows, because a large entry in the fold can move the mean of all rows far from the
-// training rows.
+// The method centres reports whether the folds use the systems that normalFold describes. They do
+// if the features are scaled. They also do if there is an intercept and a fold is large: such a
+// fold needs the mean of its training rows, because a large entry in the fold can move the mean of
+// all rows far from the training rows. In all other cases, the factor of all rows costs less.
 func (l *glmFit) centres(folds [][]int) bool {
 	return l.normal.Scaled != nil || l.q > l.n && slices.ContainsFunc(folds, func(v []int) bool { return isLarge(len(v), l.q) })
 }
@@ -37,7 +36,7 @@ func (s *normalFold) setNormalised(dst, z []float64) {
 }
 
 // eachOutside calls the function visit for each row that has a weight above 0 and is not in the
-// fold p. The argument at of visit is the row's place among the rows with a weight above 0.
+// fold p. The argument of visit is the row's place among the rows with a weight above 0.
 func (p *foldPart) eachOutside(rows int, visit func(at int)) {
 	within := p.inFit
 	for at := range rows {
@@ -49,7 +48,7 @@ func (p *foldPart) eachOutside(rows int, visit func(at int)) {
 	}
 }
 
-// normalise prepares the part p of fold k for normalised features.
+// normalise prepares p, the part of fold k, for normalised features.
 func (l *glmFit) normalise(k int, p *foldPart) {
 	n, q, s := l.n, l.q, &p.normal
 	slices.Sort(p.inFit)
@@ -120,8 +119,8 @@ func (l *glmFit) recomputeProducts(p *foldPart, allFeatures bool) {
 }
 
 // outsideSquares sets the upper triangle of the n×n matrix g to the sum of w·x·xᵀ. The sum is over
-// the rows outside the fold p; x has the normalised features of a row and w is its weight. The
-// parameter block is scratch.
+// the rows outside the fold p; x has the normalised features of a row, and w is the row's weight.
+// The slice *block is scratch.
 func (l *glmFit) outsideSquares(g []float64, p *foldPart, block *[]float64) {
 	n, q, s := l.n, l.q, &p.normal
 	for i := range n {

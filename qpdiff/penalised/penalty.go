@@ -37,10 +37,10 @@ func Ridge(firstFeature, n int) Penalty {
 
 // Differences returns the penalty of the squared differences between the weights of n neighbouring
 // features, beginning with feature firstFeature. Order 1 gives Σ(β_{j+1} − β_j)², and order 2 gives
-// Σ(β_{j+2} − 2β_{j+1} + β_j)². The parameter order must be at least 1, and n must be larger. The
-// penalty makes the weights of neighbouring features similar, for example the weights of the levels
-// of an ordered category. If the features are the values of B-splines, the penalty makes the
-// function that they describe smooth (Eilers and Marx 1996). Polynomials of a degree below the
+// Σ(β_{j+2} − 2β_{j+1} + β_j)². The argument order must be at least 1, and n must be larger than
+// order. The penalty makes the weights of neighbouring features similar, for example the weights of
+// the levels of an ordered category. If the features are the values of B-splines, the penalty makes
+// the function that they describe smooth (Eilers and Marx 1996). Polynomials of a degree below the
 // order are not penalised. S is a band matrix with as many bands above the diagonal as the order.
 func Differences(firstFeature, n, order int) Penalty {
 	if order < 1 || n <= order {
@@ -64,8 +64,8 @@ func Differences(firstFeature, n, order int) Penalty {
 	return Penalty{First: firstFeature, S: s}
 }
 
-// size returns two numbers: the number of features of the penalty, and the number of entries of its
-// matrix that a learner copies.
+// size returns two numbers: the number of features of the penalty, and the number of entries that a
+// learner copies from the penalty's matrix.
 func (p Penalty) size() (count, copied int) {
 	if p.S == nil {
 		if p.Root != nil {
@@ -270,10 +270,10 @@ func (p Penalty) eigenvalueRatio() float64 {
 const nullTol = 1e-10
 
 // These constants, times one reference value, are the bounds and the default of a λ_j. At the
-// reference value, the penalty is as large as a product: the sum of squares of its features times
-// the curvature of the loss at the best constant prediction. The upper bound is also multiplied by
-// Penalty.eigenvalueRatio. Hence, at the upper bound, even the function with the smallest nonzero
-// penalty is strongly penalised.
+// reference value, λ_j times the mean diagonal entry of S_j equals the mean sum of squares of the
+// penalty's features, multiplied by the curvature of the loss at the best constant prediction. The
+// upper bound is also multiplied by Penalty.eigenvalueRatio. Hence, at the upper bound, even the
+// function with the smallest nonzero penalty is strongly penalised.
 const leastLambda, defaultLambda, mostLambda = 1e-8, 1e-2, 1e4
 
 // fewHyper is the largest number of hyperparameters for which a search treats each of them

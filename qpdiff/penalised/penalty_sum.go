@@ -95,11 +95,12 @@ func (s *penaltySum) formAt(lambda []float64) (*form, float64) {
 	return &s.sum, 1
 }
 
-// formsTogether is the number of forms whose rows are multiplied by the same vector at a time.
+// formsTogether is the number of forms that are processed together: their rows are multiplied by
+// the same vector.
 const formsTogether = 4
 
-// products multiplies x by row i of each form, and writes the products to the first entries of dst.
-// It leaves out the first entries of the rows; the parameter skip is the number of these entries.
+// products sets dst[k] to the product of x with row i of forms[k], without the first skip entries
+// of this row.
 func products(dst *[formsTogether]float64, forms []form, i, skip int, x []float64) {
 	x = x[:len(forms[0].row(i))-skip]
 	if len(forms) == formsTogether {

@@ -43,7 +43,8 @@ func (s *softmax) isMultinomial() bool { return s.classes > 0 }
 // outputs returns C − 1, or 1.
 func (s *softmax) outputs() int { return max(1, s.classes-1) }
 
-// pairIndex returns the position in point.curvature of the curvatures for the outputs a and b.
+// pairIndex returns the position at which point.curvature holds the curvatures for the outputs a
+// and b.
 func (s *softmax) pairIndex(a, b int) int {
 	if a > b {
 		a, b = b, a
@@ -85,8 +86,8 @@ func (s *softmax) absentClass(y, w []float64) int {
 	return slices.Index(s.p, 0)
 }
 
-// constant computes the outputs of the best constant prediction. It writes them to the slice dst,
-// in which they are stride entries apart. Each class must have a row.
+// The method constant adds the outputs of the best constant prediction to dst; output k is at
+// dst[k·stride]. Each class must have a row.
 func (s *softmax) constant(dst []float64, stride int, y, w []float64) {
 	s.absentClass(y, w)
 	outs := s.outputs()
@@ -129,7 +130,7 @@ func (s *softmax) evaluate(p *point, y, w []float64) {
 }
 
 // probabilities computes the probabilities p of the classes, and returns the most probable class.
-// The outputs of the row are in the slice gamma, stride entries apart.
+// Output k of the row is gamma[k·stride].
 func (s *softmax) probabilities(gamma []float64, stride int) (best int) {
 	outs := s.outputs()
 	for k := range s.s {
