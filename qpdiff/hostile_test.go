@@ -589,8 +589,8 @@ func checkAdjoint(input *hostile.Input, s subject, f *fit, g, t *learn.Grad, w, 
 		return
 	}
 	left, right := hostile.Dot([][]float64{w}, [][]float64{dtheta}), hostile.Dot(gb, tb)
-	// If the terms of a derivative in a hyperparameter cancel, their rounding errors remain,
-	// divided by the ridge penalty.
+	// If the terms of a derivative with respect to a hyperparameter cancel, their rounding errors
+	// remain, divided by the ridge penalty.
 	lost := 0.0
 	if s.ridge != nil && s.ridge(f.hyper) > 0 {
 		lost = 0x1p-52 * hostile.Norm(w) * hostile.Norm(t.Hyper) * (hostile.Norm(f.theta) + hostile.Norm(hostile.Rows(f.d.Dense())...)) / s.ridge(f.hyper)

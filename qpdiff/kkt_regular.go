@@ -32,8 +32,8 @@ type qpDerivative struct {
 	// evenRows lists the rows with equal sides and the multiplier 0. The sign of a multiplier selects
 	// a side, and the multiplier 0 selects none.
 	evenRows []int
-	// sideHidden is true if zeroRows has a row with two sides, and rounding hides on which of its
-	// sides z lies.
+	// sideHidden is true if zeroRows has a two-sided row for which z may lie on either side,
+	// because the distance of the sides is within rounding.
 	sideHidden bool
 	// cond is the largest amplification of rounding errors among the rows whose slack and multiplier
 	// are both zero; see weakCond.
@@ -175,16 +175,17 @@ func (d *qpDerivative) findPinned() (some bool) {
 //
 // relRes is the largest ratio over the parts of the program. Each part has two ratios of 1-norms,
 // and the larger one counts. The first ratio is the gradient's residual divided by the gradient's
-// terms. The second ratio concerns the rows, scaled to norm 1: their residual is divided by the sum
-// of their right-hand sides and the size of v. The size of v is the larger of the norm of v and the
-// gradient's terms divided by the size of Q. The norm alone would be useless at a vertex, because v
-// is 0 up to rounding there.
+// terms. The second ratio concerns the rows, scaled to norm 1: their residual is divided by h + s,
+// where h is the norm of their right-hand sides and s is the size of v. The size s is the norm of
+// v, or t/‖Q‖ if this is larger, where t is the size of the gradient's terms. The norm alone would
+// be useless at a vertex, because v is 0 up to rounding there.
 //
 // entryRes is the largest of three ratios. The first compares the residual of one gradient entry
-// with the terms of this entry. The second compares the residual of the rows with v plus the
-// right-hand sides. The third exists only with a proximal term: it compares the residual of one row
-// with the terms of this row. relRes alone would accept large errors in two cases: if Q is small
-// compared with the proximal term, or if one gradient entry is small compared with another.
+// with the terms of this entry. The second compares the residual of the rows of one part with the
+// sum of v and of their right-hand sides. The third exists only with a proximal term: it compares
+// the residual of one row with the terms of this row. relRes alone would accept large errors in two
+// cases: if Q is small compared with the proximal term, or if one gradient entry is small compared
+// with another.
 func (d *qpDerivative) residual() (relRes, entryRes float64) {
 	a := d.sys
 	n := a.n
@@ -232,7 +233,7 @@ func (d *qpDerivative) residual() (relRes, entryRes float64) {
 	return relRes, entryRes
 }
 
-// derivativeSums holds five 1-norms for one part of the program. gradRes is the norm of the
-// gradient's residual, and gradTerms is the norm of the gradient's terms. vnorm is the norm of v.
-// rowRes is the norm of the rows' residuals, and rhs is the norm of the rows' right-hand sides.
+// derivativeSums holds five 1-norms for one part of the program. gradRes belongs to the gradient's
+// residual, gradTerms to the gradient's terms, vnorm to v, rowRes to the residuals of the part's
+// rows, and rhs to the right-hand sides of these rows.
 type derivativeSums struct{ gradRes, gradTerms, vnorm, rowRes, rhs float64 }

@@ -16,18 +16,18 @@ import (
 // only if K may be singular.
 //
 // Each vector that K multiplies has two halves: v for the variables, and y for the rows. The halves
-// have different units, so no norm combines them. The null space of K is spanned by vectors with v
-// = 0 and vectors with y = 0. This is because K(v, y) = 0 implies vᵀHv = 0, and therefore Hv = 0,
-// Cv = 0 and Cᵀy = 0.
+// have different units, so no norm combines them. The null space of K is spanned by two kinds of
+// vectors: those with v = 0, and those with y = 0. This is because K(v, y) = 0 implies vᵀHv = 0,
+// and therefore Hv = 0, Cv = 0 and Cᵀy = 0.
 type kktMatrix struct {
 	n, k int
 	e    []float64 // diagonal of E, powers of two
 	h, c []float64 // EHE and ECE, row-major
-	// nullX and nullY are the orthogonal projectors onto the null vectors of K in each half. A basis
-	// of the null vectors would mix unconnected parts of the program, whose units are unrelated; a
-	// projector does not. freedom[i], between 0 and 1, is the length of the projection of the unit
-	// vector i. If freedom[i] is above rangeTol, entry i of the solution (v, y) is not unique. nullity
-	// is the number of independent null vectors.
+	// nullX is the orthogonal projector onto the v of all null vectors (v, y) of K, and nullY onto
+	// the y. A basis of the null vectors would mix unconnected parts of the program, whose units
+	// are unrelated; a projector does not. freedom[i], between 0 and 1, is the length of the
+	// projection of the unit vector i. If freedom[i] is above rangeTol, entry i of the solution (v,
+	// y) is not unique. nullity is the number of independent null vectors.
 	nullX, nullY, freedom []float64
 	nullity               int
 	// pinv is the pseudo-inverse C⁺ (n×k), and hpinv is Z(ZᵀHZ)⁺Zᵀ. The columns of Z are an
@@ -51,7 +51,8 @@ func kktEntry(n int, h, c []float64, i, j int) float64 {
 }
 
 // kktScale returns the diagonal of the scaling matrix E. In EKE the largest entries of H and of C
-// are both near one. Thus neither H nor C hides the other, whatever the unit of the objective.
+// are both near one. Rounding errors of one of them therefore do not exceed the entries of the
+// other, whatever the unit of the objective.
 func kktScale(n, k int, h, c []float64) []float64 {
 	dim := n + k
 	e, largest := geometricScale(make([]float64, 3*dim), n, k, h, c), make([]float64, dim)
@@ -176,8 +177,7 @@ func cleanProjector(projector, lengths []float64) {
 	}
 }
 
-// block returns the entries of the matrix m, which has cols columns, in the listed rows i and the
-// listed columns j.
+// block returns the entries m_rc for all r in i and c in j. The matrix m has cols columns.
 func block(m []float64, cols int, i, j []int) []float64 {
 	out := make([]float64, 0, len(i)*len(j))
 	for _, r := range i {
@@ -188,8 +188,7 @@ func block(m []float64, cols int, i, j []int) []float64 {
 	return out
 }
 
-// setBlock sets the entries of the matrix m, which has cols columns, in the listed rows i and the
-// listed columns j. The new entries are src.
+// setBlock sets the entries m_rc to src, for all r in i and c in j. The matrix m has cols columns.
 func setBlock(m []float64, cols int, i, j []int, src []float64) {
 	for x, r := range i {
 		for y, c := range j {
@@ -338,8 +337,8 @@ func (a *kktMatrix) solve(v, y, cz, cy []float64) (outside float64) {
 }
 
 // outsideOf multiplies x by a projector. Each entry of the product is a sum of terms. outsideOf
-// returns the largest ratio of an entry to the sum of its absolute terms. The projector is zero
-// between entries of different units, so each sum has terms of one unit only.
+// returns the largest ratio of an entry to the sum of its absolute terms. The projector's entry (i,
+// j) is zero if x_i and x_j have different units, so each sum has terms of one unit only.
 func outsideOf(projector, x []float64) (worst float64) {
 	n := len(x)
 	for i := range n {

@@ -14,9 +14,9 @@ import (
 // triangle, and the solution. The derivatives are computed from the kktSystem alone, and do not
 // write to it. The next solve overwrites it.
 type kktSystem struct {
-	// qpShape has four counts: n is the number of variables, general the number of rows of G, m the
-	// number of inequalities, and rows the number of constraints. The inequalities are the rows of G
-	// and then the bounds of the variables. The equalities come last.
+	// qpShape has four fields: n is the number of variables, general is the number of rows of G, m
+	// is the number of inequalities, and rows is the number of constraints. The inequalities are
+	// the rows of G and then the bounds of the variables. The equalities come last.
 	qpShape
 
 	// The problem. Row r is c[r·n:(r+1)·n], scaled by scale[r], a power of two.
@@ -26,9 +26,10 @@ type kktSystem struct {
 	// unit[j] = 1/√d_j is the unit in which residuals measure variable j.
 	unit []float64
 	// twoSided is true if rows have lower sides, or if the variables have bounds. The solver then
-	// works with one side of each inequality at a time, and writes this side as c z ≤ r. For a lower
-	// side it negates the row, by a negative scale. The other side is −c z ≤ otherRhs, with the slack
-	// otherSlack = otherRhs + c z. If the row has no other side, otherRhs is +Inf.
+	// works with one side of each inequality at a time, and writes this side as c z ≤ r. If this is
+	// the lower side, the row's scale is negative, which negates the row. The other side is −c z ≤
+	// otherRhs, with the slack otherSlack = otherRhs + c z. If the row has no other side, otherRhs
+	// is +Inf.
 	twoSided             bool
 	otherRhs, otherSlack []float64
 	varPart, rowPart     []int // the number of the part to which a variable or a row belongs
@@ -76,10 +77,11 @@ func (f *triangle) add(r, n int, norm2 float64, coef, w, perp []float64) (g floa
 	return g
 }
 
-// project splits the parameter m, the vector m_r of a row r, into m = Q₁ᵀt + w. It sets t = Q₁m and
-// w = m − Q₁ᵀt, and returns ‖w‖². The vector w is orthogonal to the rows of the triangle. The
-// parameter dt is scratch. If the first projection subtracts most of m, project projects a second
-// time. This keeps the rows of Q₁ orthogonal to rounding error (Daniel et al., 1976).
+// project splits a vector m, which is m_r for some row r, into the sum Q₁ᵀt + w. It sets t = Q₁m
+// and w = m − Q₁ᵀt, and returns ‖w‖². The argument norm2 is ‖m‖². The vector w is orthogonal to the
+// rows of the triangle. The parameter dt is scratch. If the first projection subtracts most of m,
+// project projects a second time. This keeps the rows of Q₁ orthogonal to rounding error (Daniel et
+// al., 1976).
 func (f *triangle) project(m []float64, norm2 float64, t, w, dt []float64) float64 {
 	k := len(f.w)
 	remainder := dense.SplitRow(t, w, m, f.q1, k)
@@ -278,9 +280,9 @@ func (a *kktSystem) sideChange(t *QPGrad, r int) (lo, hi float64) {
 	return lo, hi
 }
 
-// placeIn finds row r in the QPGrad t. It returns the matrix of t that has the row, the vector of t
-// that has the side that the row faces, and the row's index in both. For a bound of a variable the
-// matrix is nil.
+// placeIn finds row r in the QPGrad t. It returns the field of t with the row's coefficients, the
+// field with the row's side, and the row's index in both. If the row has two sides, this is the
+// side that inputsOf selects. For a bound of a variable, the first field is nil.
 func (a *kktSystem) placeIn(t *QPGrad, r int) (m *mat.Dense, rhs []float64, at int) {
 	switch {
 	case r >= a.m:
@@ -313,8 +315,8 @@ func (a *kktSystem) inputsOf(r int) (matrix, side QPInput, at int) {
 	return InputG, InputH, r
 }
 
-// placeOut returns the list that holds the multiplier of row r, lambda or nu, and the index of the
-// multiplier in the list.
+// placeOut returns the list, lambda or nu, that holds the multiplier of row r. It also returns the
+// index of the multiplier in the list.
 func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int) {
 	if r < a.m {
 		return lambda, r
@@ -323,8 +325,8 @@ func (a *kktSystem) placeOut(lambda, nu []float64, r int) (out []float64, at int
 }
 
 // isIgnorable reports whether a derivative can ignore row r. It can if three conditions hold: row r
-// is a row of zeros, the direction t does not change its sides, and the derivative of its
-// multiplier is not requested.
+// is a row of zeros, the direction t does not change the sides of row r, and the derivative of the
+// multiplier of row r is not requested.
 func (a *kktSystem) isIgnorable(r int, dlambda, dnu []float64, t *QPGrad) bool {
 	if out, _ := a.placeOut(dlambda, dnu, r); a.onlyCol[r] != noEntry || out != nil {
 		return false

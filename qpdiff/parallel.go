@@ -9,13 +9,14 @@ import (
 	"sync/atomic"
 )
 
-// ForEach calls f(0) … f(n-1) in at most workers goroutines. If workers is zero, negative or above
-// GOMAXPROCS, ForEach uses GOMAXPROCS goroutines. ForEach makes all n calls, even if some of them
-// return errors. It returns the error of the failed call with the lowest index. If the calls write
-// to different memory, the results do not depend on the number of goroutines. When a goroutine that
-// ForEach started has no work left, it waits about a tenth of a millisecond for the next call of
-// ForEach, and then ends. A waiting goroutine gives up its processor when another goroutine needs
-// it. The project uses ForEach for everything that runs in parallel.
+// ForEach calls f(0) … f(n-1) in parallel. The argument workers is the largest number of
+// goroutines. If workers is zero, negative or above GOMAXPROCS, this number is GOMAXPROCS. ForEach
+// makes all n calls, even if some of them return errors. It returns the error of the failed call
+// with the lowest index. If the calls write to different memory, the results do not depend on the
+// number of goroutines. When a goroutine that ForEach started has no work left, it waits about a
+// tenth of a millisecond for the next call of ForEach, and then ends. A waiting goroutine gives up
+// its processor when another goroutine needs it. The project uses ForEach for everything that runs
+// in parallel.
 //
 // If calls of f panic, ForEach waits until no call of f runs any more, and then panics in the
 // caller's goroutine. Among the panics of f, ForEach selects the panic of the call with the lowest
@@ -105,8 +106,8 @@ type sharedItems struct {
 }
 
 // newSharedItems divides n items into runs of consecutive items. A goroutine takes one run at a
-// time. There are some eight runs for each worker. These are enough runs to balance items of
-// unequal cost, and so few that taking a run costs almost nothing.
+// time. There are about eight runs for each worker. This number balances items of unequal cost, and
+// taking a run still costs almost nothing.
 func newSharedItems(workers, n int, f func(i int) error) *sharedItems {
 	j := &sharedItems{n: n, run: max(1, n/(8*workers)), f: f, failedItem: n, brokenItem: n}
 	j.helping.Store(int64(workers - 1))

@@ -58,7 +58,8 @@ type Sensitivity struct {
 //
 //	∇_α s = −(∇_z g)⁻¹ ∇_α g,   g = (∇_x L, diag(λ)f, h).
 //
-// With the strictly active inequalities S and the equalities, this formula is the symmetric system
+// For the strictly active inequalities S and the equalities, this formula can be written as the
+// symmetric system
 //
 //	[∇²_xx L  Cᵀ] [ẋ ]     [∇²_xα L]
 //	[C        0 ] [ẏ ] = − [∇_α f_S, ∇_α h],   C = (∇_x f_S, ∇_x h).
@@ -73,9 +74,9 @@ type Sensitivity struct {
 // The returned error holds one [NotDifferentiableError] for each failure. Its Inputs are
 // "alpha[j]", or "alpha" if no derivative exists. Differentiate still returns the derivatives that
 // exist. A column for an α_j without a derivative is zero, and a block without a derivative is nil.
-// If constraints depend on each other, the multipliers are not unique. Strict complementarity may
-// then fail only because more of the given multipliers are zero than necessary; pass other
-// multipliers in this case.
+// If constraints depend on each other, the multipliers are not unique. In this case, one of the
+// given multipliers may be zero although other valid multipliers are positive. If strict
+// complementarity fails for this reason, pass other multipliers.
 //
 // An argument that cannot be used gives an [ArgError]. The error's kind is ErrDomain if the point
 // is not a solution. The kind is ErrShape if a function is nil, or if the numbers of multipliers
@@ -280,7 +281,7 @@ func (l *lagrangian) listWeak(kkt *kktMatrix, inequalities, constraints []constr
 	return weakRows
 }
 
-// sensitivity computes the derivatives in each α_j, given the active constraints.
+// sensitivity computes the derivatives with respect to each α_j, given the active constraints.
 func (l *lagrangian) sensitivity(kkt *kktMatrix, m, q int, constraints []constraint, rows []int) (*Sensitivity, error) {
 	n, np, k := l.n, l.np, len(rows)
 	out, errs := l.blocks(kkt, m, q, rows)

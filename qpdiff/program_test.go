@@ -167,8 +167,8 @@ func TestProgramRefuses(t *testing.T) {
 			t.Errorf("α = %v: %v, %v", c.alpha, s, err)
 		}
 	}
-	// If an equality is repeated, x has no derivative in the right-hand side of one copy, and ν is
-	// not unique.
+	// If an equality is repeated, x has no derivative with respect to the right-hand side of one
+	// copy, and ν is not unique.
 	kink.Inequalities = nil
 	kink.Equalities = []ParamFunc{affineRow([]float64{1}, 0, 1), affineRow([]float64{1}, 0, -1)}
 	s, err := kink.Differentiate([]float64{0}, nil, []float64{0.5, 0.5}, []float64{1, 0})

@@ -28,17 +28,17 @@ type Solution struct {
 	// 100·(variables + rows). Values above a hundred times the default have the effect of a hundred
 	// times the default.
 	MaxIter int
-	// Generalised selects the derivatives at weakly active rows, which are rows with the slack 0 and
-	// the multiplier 0. False: a derivative that does not exist is an error. True: weakly active rows
-	// count as inactive. The result is then not a derivative but one element of the generalised
-	// (Bouligand) Jacobian. This element is the limit of derivatives as h decreases to its value on
-	// the weakly active rows.
+	// Generalised selects the derivatives at weakly active rows, which are rows with the slack 0
+	// and the multiplier 0. If it is false, a derivative that does not exist is an error. If it is
+	// true, weakly active rows count as inactive. The result is then not a derivative but one
+	// element of the generalised (Bouligand) Jacobian. This element is the limit of derivatives as
+	// the h_r of the weakly active rows r decrease to their given values.
 	Generalised bool
 
 	Z []float64 // n: the minimiser
-	// Lambda holds the multipliers of the m inequalities Gz ≤ h, which are exactly zero on inactive
-	// rows. If the QP has bounds, n more entries hold the multipliers of the bounds. Multipliers of
-	// lower sides are negative.
+	// Lambda holds the multipliers of the m inequalities Gz ≤ h. The multipliers of inactive rows
+	// are exactly zero. If the QP has bounds, n more entries hold the multipliers of the bounds.
+	// Multipliers of lower sides are negative.
 	Lambda []float64
 	Nu     []float64 // q: multipliers of Az = b
 	// Objective is ½ zᵀQz + pᵀz.

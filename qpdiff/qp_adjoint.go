@@ -73,8 +73,8 @@ func (d *qpDerivative) prepare() {
 }
 
 // uniquePrimal reports whether the minimiser z is unique. It is unique if Q is positive definite on
-// the null space of the rows C of the derivative. This is so if the matrix Q + ρCᵀC with some ρ > 0
-// is positive definite, and uniquePrimal tests this matrix.
+// the null space of C, the matrix of the rows d.rows. This is so if the matrix Q + ρCᵀC is positive
+// definite for some ρ > 0, and uniquePrimal tests this matrix.
 func (d *qpDerivative) uniquePrimal() bool {
 	a := d.sys
 	n := a.n
@@ -178,8 +178,8 @@ func (a *kktMatrix) partingRatio(c []float64, rows []int, m int, wanted [3]bool)
 // splitsRowsLater considers rows that depend on each other, and a change Ċ of these rows. It
 // reports whether the rows become independent at the first small change of z and of the
 // multipliers. The rates of change of z and of the multipliers are the last solution (ż, ẏ). For
-// example, let the second of two rows z₁ = 1 become z₁ + εz₂ = 1. Both rows can then hold only if
-// z₂ is 0.
+// example, suppose that two rows are both z₁ = 1, and the second changes to z₁ + εz₂ = 1. Both rows
+// can then hold only if z₂ is 0.
 func (a *kktMatrix) splitsRowsLater(c []float64) (splits bool) {
 	n := a.n
 	moves := [2]bool{a.hasNonzero(0, n), a.hasNonzero(n, n+a.k)}
@@ -190,9 +190,9 @@ func (a *kktMatrix) splitsRowsLater(c []float64) (splits bool) {
 }
 
 // changedNulls computes the products K̇x for vectors x that span the null space of the KKT matrix
-// K. K̇ is the change of K if its rows C change by Ċ. An entry of a product that is at most
-// rangeTol times its terms becomes zero. changedNulls calls the function f with each product that
-// has a nonzero entry.
+// K. K̇ is the change of K if its rows C change by Ċ. An entry of K̇x becomes zero if it is at most
+// rangeTol times the size of the terms in its sum. changedNulls calls the function f with each
+// product that has a nonzero entry.
 func (a *kktMatrix) changedNulls(c []float64, f func(image []float64)) {
 	n, k := a.n, a.k
 	scaled := make([]float64, len(c))
@@ -230,8 +230,8 @@ func (a *kktMatrix) changedNulls(c []float64, f func(image []float64)) {
 	}
 }
 
-// outputFree returns the largest entry of the null vectors in the given output. The result is 0 if
-// the output is unique.
+// outputFree returns the largest freedom of an entry of the given output; see kktMatrix. The result
+// is 0 if the output is unique.
 func (a *kktMatrix) outputFree(d *qpDerivative, output QPOutput) float64 {
 	if output == OutputZ {
 		return dense.Largest(a.freedom[:a.n])
@@ -262,26 +262,26 @@ func (a *kktMatrix) outputFree(d *qpDerivative, output QPOutput) float64 {
 //
 // The derivative may not exist. VJP makes three tests in this order. First, strict complementarity
 // must hold. Second, the cotangent must lie in the range of the KKT matrix. The third test is made
-// for each block of the data with a field in g: the derivative of the KKT conditions in this block
-// must also lie in this range. If a test fails, the returned error consists of one
-// [NotDifferentiableError] for each such block without a derivative. The field Weak of this error
-// lists inequalities, numbered as in Lambda. VJP still adds the derivatives that exist, and leaves
-// the other fields of g unchanged.
+// for each block of the data with a field in g: the derivative of the KKT conditions with respect
+// to this block must also lie in this range. If a test fails, the returned error consists of one
+// [NotDifferentiableError] for each block that has a field in g but no derivative. The field Weak
+// of this error lists inequalities, numbered as in Lambda. VJP still adds the derivatives that
+// exist, and leaves the other fields of g unchanged.
 //
 // If active rows depend on each other, the multipliers are not unique. VJP then tests strict
-// complementarity with the multipliers that have the fewest zeros. The derivatives in Q and p
-// usually exist. The derivatives in G and h exist if no row of G is among the dependent rows. The
-// derivatives in A and b exist if no row of A is among them. If z is 0, the derivatives in G and A
-// exist in any case. A row of zeros with the right-hand side 0 is a dependent row, whose multiplier
-// may have any value. The smallest change of this row turns it into a constraint or into a
-// contradiction. A row of zeros with h > 0 is inactive.
+// complementarity with the multipliers that have the fewest zeros. The derivatives with respect to
+// Q and p usually exist. The derivatives with respect to G and h exist if no row of G is among the
+// dependent rows. The derivatives with respect to A and b exist if no row of A is among them. If z
+// is 0, the derivatives with respect to G and A always exist. A row of zeros with the right-hand
+// side 0 is a dependent row, whose multiplier may have any value. The smallest change of this row
+// turns it into a constraint or into a contradiction. A row of zeros with h > 0 is inactive.
 //
 // If a row is active on its lower side, its derivative is in L or ZMin instead of H or ZMax. If
 // both sides of a row are equal, the sign of the multiplier selects the side that has the
 // derivative. This derivative is valid for changes that do not raise the lower side above the upper
-// side. If both sides are equal and the multiplier is zero, the solution has a kink in the two
-// sides, but in no other data. In this case only the derivatives in L and H, or in ZMin and ZMax,
-// do not exist.
+// side. If both sides are equal and the multiplier is zero, the solution has a kink as a function
+// of the two sides, but not as a function of other data. In this case, only the derivatives with
+// respect to L and H, or to ZMin and ZMax, do not exist.
 //
 // The paper has one condition (Section 3), ∇_α g ∈ R(∇_z g). It is only the last of the three
 // tests, and does not suffice for a derivative. For example, the minimiser of ½(x − a)² subject to

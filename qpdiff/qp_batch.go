@@ -9,11 +9,12 @@ import (
 	"cvgm/qpdiff/internal/check"
 )
 
-// SolveBatch solves the program qps[i] with the Solution sols[i], for all i and on all cores. If
-// items fail, SolveBatch still solves all other items, and returns an error that names the failed
-// item with the lowest index. Each Solution has its own Status. Programs may share matrices. Each
-// item starts warm from its own Solution. The results have the same bits for any GOMAXPROCS.
-// SolveBatch panics if the lengths of qps and sols differ.
+// SolveBatch solves the program qps[i] with the Solution sols[i], for all i and on all cores. The
+// pair of qps[i] and sols[i] is called item i. If some items fail, SolveBatch still solves all
+// others, and returns an error that names the failed item with the lowest index. Each Solution has
+// its own Status. Programs may share matrices. Each item starts warm from its own Solution. The
+// results have the same bits for any GOMAXPROCS. SolveBatch panics if the lengths of qps and sols
+// differ.
 func SolveBatch(sols []Solution, qps []QP) error {
 	if len(sols) != len(qps) {
 		panic("qpdiff: SolveBatch needs one Solution per QP")
@@ -32,12 +33,12 @@ func SolveBatch(sols []Solution, qps []QP) error {
 // the lengths of its arguments differ.
 //
 // Programs may share any of their data, and items may share cotangents. If programs share an input,
-// let their grads share the matrix or slice in the field of this input. VJPBatch then adds the
-// derivatives of all these programs to the shared field. It adds them in the order of the items, so
-// the result has the same bits for any GOMAXPROCS. Any fields of grads may overlap: for example the
-// L of one item and the H of another item, or two windows of one matrix. One goroutine writes all
-// fields that overlap. A field of grads must not overlap with a cotangent or with a slice of a
-// Solution.
+// the fields for this input in their grads may hold the same matrix or slice. VJPBatch then adds
+// the derivatives of all these programs to this matrix or slice. It adds them in the order of the
+// items, so the result has the same bits for any GOMAXPROCS. Any fields of grads may overlap: for
+// example the L of one item and the H of another item, or two windows of one matrix. One goroutine
+// writes all fields that overlap. A field of grads must not overlap with a cotangent or with a
+// slice of a Solution.
 func VJPBatch(ws []Workspace, grads []QPGrad, sols []Solution, dz, dlambda, dnu [][]float64) error {
 	if len(grads) != len(sols) {
 		panic("qpdiff: VJPBatch needs one QPGrad per Solution")
@@ -101,9 +102,9 @@ type gradBlock struct {
 	from, to uintptr // the addresses of the field's first and last entry
 }
 
-// shareStorage sorts the fields of all items by storage. In the result unshared, it marks each
-// field whose storage overlaps with no other field. It returns the other fields, in groups. The
-// fields of a group overlap in storage and are in the order of the items.
+// shareStorage sorts the fields of all items by storage. The result named unshared marks each field
+// whose storage overlaps with no other field. The result groups has the other fields. The fields of
+// a group overlap in storage and are in the order of the items.
 func shareStorage(grads []QPGrad) (unshared []qpInputs, groups [][]gradBlock) {
 	unshared = make([]qpInputs, len(grads))
 	blocks := make([]gradBlock, 0, len(grads)*int(InputL))

@@ -10,8 +10,8 @@ import (
 
 // provesInfeasible reports whether the rows prove that the program has no feasible point. The proof
 // is row r minus a combination of rows of the working set; a.y holds the coefficients of the
-// combination. This difference is the constraint ρᵀz ≤ β, or ρᵀz = β if row r is an equality. No z
-// satisfies the constraint if ρ is 0 up to rounding and β < 0.
+// combination. Row r minus the combination is the constraint ρᵀz ≤ β, or ρᵀz = β if row r is an
+// equality. No z satisfies the constraint if ρ is 0 up to rounding and β < 0.
 func (a *activeSet) provesInfeasible(r int) bool {
 	for pass := range 2 {
 		big := math.Sqrt(a.mnorm[r])
@@ -41,8 +41,9 @@ func (a *activeSet) provesInfeasible(r int) bool {
 	return false
 }
 
-// correctRay finds the combination of rows of the working set that is nearest to rho in the metric
-// of the factor, and adds the coefficients of this combination to a.y. It overwrites rho.
+// Among all combinations of rows of the working set, correctRay finds the combination nearest to
+// rho in the metric of the factor. It adds the coefficients of this combination to a.y, and
+// overwrites rho.
 func (a *activeSet) correctRay(rho []float64) {
 	k, n := len(a.w), a.n
 	a.forward(rho, 0)
@@ -72,8 +73,8 @@ func (a *activeSet) rayError(r int, rho []float64) float64 {
 
 // ray returns ρ = c_r − Σ yᵢ c_wᵢ and β = r_r − Σ yᵢ r_wᵢ, with the coefficients y of the rows wᵢ
 // of the working set. The result termSize bounds the sizes of the terms of β. In this bound, every
-// norm ‖yᵢm_wᵢ‖ is replaced by the largest one, because a small yᵢm_wᵢ may consist of rounding
-// errors of the largest.
+// norm ‖yᵢm_wᵢ‖ is replaced by the largest one, because a small yᵢm_wᵢ may consist only of the
+// rounding errors of the largest one.
 func (a *activeSet) ray(r int) (rho []float64, beta, termSize float64) {
 	rho = a.work
 	copy(rho, a.crow(r))
@@ -126,7 +127,7 @@ func (a *activeSet) provesNonconvex(s *qpReport, failedRow int) bool {
 }
 
 // certifyInfeasible writes the certificate of an infeasible program. The certificate is row r minus
-// a combination of rows of the working set, with the coefficients a.y.
+// a combination of the rows of the working set; a.y holds the coefficients of the combination.
 func (a *activeSet) certifyInfeasible(s *qpReport, r int) {
 	c := &s.Certificate
 	c.Lambda, c.Nu = dense.Zeros(c.Lambda, a.m), dense.Zeros(c.Nu, a.rows-a.m)
@@ -222,9 +223,9 @@ func (r *rayResidual) isRay() bool {
 }
 
 // endsRay reports whether a point that moves along the direction a.dz meets row r. The parameter
-// product is the product of the row with a.dz. A far side of a row does not count. At such a side
-// the terms of Qz would hide P, so a minimiser there would have no smaller residual than the points
-// before it.
+// product is the product of the row with a.dz. If the point meets a side that is far away, as
+// farTol decides, endsRay returns false. The rounding errors of Qz would exceed the effect of P at
+// this side, so a minimiser at the side would have no smaller residual than the points before it.
 func (a *activeSet) endsRay(r int, product float64) bool {
 	slack := a.slack[r]
 	switch {
@@ -242,8 +243,8 @@ func (a *activeSet) endsRay(r int, product float64) bool {
 	return product <= flatTol || !p.isRay() || slack/product*a.hiddenSlope(p) < -p.slope
 }
 
-// hiddenSlope returns the largest slope along a.dz, in part p of the program, that the terms of Qz
-// hide after a step of length 1. It uses the same terms as gradientRatio.
+// hiddenSlope returns, for part p of the program, the largest slope along a.dz that the rounding of
+// Qz can hide after a step of length 1. It uses the same terms as gradientRatio.
 func (a *activeSet) hiddenSlope(p *programPart) (slope float64) {
 	n, d, dual := a.n, a.dz, 0.0
 	for _, i := range p.variables {
@@ -258,9 +259,9 @@ func (a *activeSet) hiddenSlope(p *programPart) (slope float64) {
 }
 
 // alongRay moves z along the direction of the next proximal step until z meets a row, and reports
-// whether it moved z. It moves only the parts of z that have not converged and along whose
-// direction the objective is nearly flat. It must be called after measure, which sets grad and
-// slack.
+// whether it moved z. It moves only the parts of z that meet two conditions: they have not
+// converged, and the objective is nearly flat along the direction of their step. It must be called
+// after measure, which sets grad and slack.
 //
 // If the slope of the objective is small compared with P, proximal steps are too short, and
 // alongRay replaces them.

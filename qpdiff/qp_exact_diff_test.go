@@ -680,7 +680,8 @@ func TestQPDerivativeExact(t *testing.T) {
 	}
 }
 
-// The derivative in A is an error in any units, because the neighbouring programs are infeasible.
+// The derivative with respect to A is an error in any units, because the neighbouring programs are
+// infeasible.
 func TestQPDerivativeOfDependentRowsInAnyUnits(t *testing.T) {
 	q := &QP{Q: mat.NewDense(2, 2, nil), P: []float64{-5, 8}, A: mat.NewDense(2, 2, []float64{-1, 1, 1, 2}), B: []float64{.5, -2},
 		G: mat.NewDense(2, 2, []float64{0, 1, 1, 0}), H: []float64{-.5, -1}}

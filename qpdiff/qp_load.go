@@ -42,8 +42,8 @@ func (a *activeSet) load(q *QP) error {
 		a.findParts()
 		a.onlyBounds = !slices.ContainsFunc(a.onlyCol[:a.rows], func(j int) bool { return j < 0 })
 	}
-	// The factor of Q plus a proximal term also depends on the units of the variables and on the
-	// weight of the proximal term. The rows determine these units and this weight.
+	// If the factor includes a proximal term, it also depends on the units of the variables and on
+	// the weight of this term. The rows determine these units and this weight.
 	if !a.loaded || !sameQ || !sameRows && a.shifted {
 		a.loaded, a.factored = true, false
 	}
@@ -72,9 +72,9 @@ func (a *activeSet) loadRows(q *QP) (sameRows bool, err error) {
 	return sameRows && sameEqualities, err
 }
 
-// loadBlock copies the rows of the matrix g and their right-hand sides. The first of them is
-// constraint first. loadBlock reports whether the coefficients are equal to those of the last
-// program.
+// loadBlock copies the rows of the matrix g and their right-hand sides. The argument first is the
+// index of the constraint for row 0. loadBlock reports whether the coefficients are equal to those
+// of the last program.
 func (a *activeSet) loadBlock(first int, g *mat.Dense, rhs []float64) (same bool, err error) {
 	same = true
 	if !a.loaded {
@@ -203,8 +203,8 @@ func (a *activeSet) checkSymmetry() error {
 	return nil
 }
 
-// loadSides copies the inequalities of a program with two sides. It reports whether their
-// coefficients equal the coefficients of the last problem.
+// loadSides copies the two-sided inequalities of a program. It reports whether their coefficients
+// equal the coefficients of the last problem.
 func (a *activeSet) loadSides(q *QP) (same bool, err error) {
 	same = true
 	for r := range a.m {
@@ -313,7 +313,7 @@ func (a *activeSet) inputNames(r int) (rows, right string) {
 	return "QP.G", "QP.H"
 }
 
-// oddRight checks a right-hand side v of row r that is infinite or tiny. The parameter i is the
+// oddRight checks v, a right-hand side of row r, if v is not finite or tiny. The argument i is the
 // index of v in its block. If the scaled right-hand side of an inequality is +Inf, oddRight
 // switches the inequality off. It returns an error if v cannot be used.
 func (a *activeSet) oddRight(r, i int, v float64) error {
@@ -333,8 +333,8 @@ func (a *activeSet) oddRight(r, i int, v float64) error {
 	return nil
 }
 
-// underflowError returns the error for the right-hand side v, with the index i, whose scaled value
-// underflows.
+// underflowError returns the error for a right-hand side whose scaled value underflows. Its value
+// is v, and its index is i.
 func underflowError(name string, i int, v float64) error {
 	return check.ArgErrorf(name, ErrNotFinite, "set it to 0, or measure the variables in smaller units", "holds %.3g at index %d, whose ratio to its row underflows", v, i)
 }
@@ -361,8 +361,8 @@ func (a *activeSet) sameRow(r int, src []float64, v float64) bool {
 	return true
 }
 
-// inRange reports whether the scaled right-hand side, the product of a row's scale s and right-hand
-// side v, neither underflows nor overflows.
+// inRange reports whether a right-hand side v can be multiplied by the scale s of its row without
+// underflow or overflow.
 func inRange(s, v float64) bool {
 	t := math.Abs(v * s)
 	return t >= dense.SmallestNormal && t <= math.MaxFloat64 || v == 0 || math.IsInf(v, 0)

@@ -10,7 +10,7 @@ import (
 )
 
 // isViolated reports whether z violates inequality r by more than a rounding error. An inequality
-// in the working set does not count as violated. The parameter size is the size of z.
+// in the working set does not count as violated. The argument named size is the result of zNorm.
 func (a *activeSet) isViolated(r int, size float64) bool {
 	v, bound := -a.slack[r], math.Abs(a.r[r])
 	return v > 0 && a.at[r] < 0 && !a.skippedRows[r] && v > feasTol*bound && (v > feasTol*(bound+size) || v > feasTol*a.slackTerm(r))
@@ -31,8 +31,8 @@ func (a *activeSet) dropNegative() {
 }
 
 // restartAtZ makes z the base. It builds the working set from the equalities and as many
-// independent rows of the last working set as possible. It returns -1, or a row r as a proof that
-// no point satisfies the equalities.
+// independent rows of the last working set as possible. If no point satisfies the equalities, it
+// returns a row r that proves this, and otherwise -1.
 func (a *activeSet) restartAtZ() int {
 	n := a.n
 	clear(a.skippedRows)
@@ -162,8 +162,8 @@ func (a *activeSet) findBroken() (worst float64) {
 
 // minimise solves the strictly convex program with the current factor, and returns -1. If the
 // program is infeasible, minimise returns a row r, and a.y holds coefficients of the rows of the
-// working set. No point satisfies row r minus the combination of rows with these coefficients,
-// which is the proof.
+// working set. Row r minus the combination of rows with these coefficients is a constraint that no
+// point satisfies, which proves that the program is infeasible.
 func (a *activeSet) minimise() int {
 	if a.byBlocks() {
 		return -1
@@ -187,8 +187,9 @@ func (a *activeSet) minimise() int {
 }
 
 // byBlocks changes the working set in blocks: the most violated rows enter, and all rows with
-// negative multipliers leave. It stops after three steps that do not reduce the number of such
-// rows, or if the violated rows outnumber the variables. It reports whether it found the minimiser.
+// negative multipliers leave. It stops if the violated rows outnumber the variables, or after three
+// steps that do not reduce the number of rows that are violated or have a negative multiplier. It
+// reports whether it found the minimiser.
 func (a *activeSet) byBlocks() bool {
 	best, patience := math.MaxInt, 3
 	for patience > 0 {

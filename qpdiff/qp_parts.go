@@ -8,9 +8,9 @@ import "slices"
 // parts are therefore not compared.
 type programPart struct {
 	variables []int
-	// psize is the size of the linear term, qsize is the size of Q, and zsize is the size of z that
-	// the bounds of the rows imply. weight is the weight of the proximal term, computed from these
-	// three sizes. oldWeight is the value of weight before its last change.
+	// psize is the size of the linear term, qsize is the size of Q, and zsize is the size of z, as
+	// implied by the bounds of the rows. weight is the weight of the proximal term, computed from
+	// these three sizes. oldWeight is the value of weight before its last change.
 	psize, zsize, qsize, weight, oldWeight float64
 	// noise bounds the size of the terms of perp.
 	noise float64

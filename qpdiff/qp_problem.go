@@ -93,7 +93,7 @@ func (q *QP) twoSided() bool { return len(q.L) > 0 || q.bounded() }
 func (q *QP) bounded() bool { return len(q.ZMin) > 0 || len(q.ZMax) > 0 }
 
 // sides returns the lower and the upper side of inequality r. The first inequalities are the rows
-// of G; their number is the field general of qpShape. The bounds of the variables follow.
+// of G; general is their number. The bounds of the variables follow.
 func (q *QP) sides(r, general int) (lo, hi float64) {
 	lower, upper := q.L, q.H
 	if r >= general {
@@ -263,14 +263,14 @@ type qpReport struct {
 //	Nonconvex:   z with zᵀQz < 0 and ‖z‖∞ = 1
 //
 // If the program has lower sides or bounds, λ has the entries and signs of [Solution.Lambda]. A
-// negative entry of λ multiplies the lower side in place of h. In the certificate of an Unbounded
-// program, a row with a lower side requires Gz ≥ 0.
+// negative entry of λ is the multiplier of the lower side of its row, and not of the upper side h.
+// In the certificate of an Unbounded program, a row with a lower side requires Gz ≥ 0.
 //
-// A finite side of a row counts as infinite if it is so far away that rounding hides it. To test
-// this, a point moves along the certificate's direction z until it meets the side. The side is too
-// far away if, at that point, the slope of the objective along z is less than 1e-11 of the terms of
-// Qz. The direction z may therefore lead across such a side. In a linear program Qz has no terms,
-// and z leads across no finite side.
+// A finite side of a row counts as infinite if it is so far away that rounding errors exceed its
+// effect. To test this, a point moves along the certificate's direction z until it meets the side.
+// The side is too far away if, at that point, the slope of the objective along z is less than 1e-11
+// of the terms of Qz. The direction z may therefore lead across such a side. In a linear program Qz
+// has no terms, and z leads across no finite side.
 type Certificate struct {
 	Z, Lambda, Nu []float64
 	// Residual is the largest violation of the equations above, divided by the size of their terms. In
@@ -287,7 +287,7 @@ var (
 	errNonconvexQP  = fmt.Errorf("qpdiff: Q is not positive semidefinite (%w): add curvature along Solution.Certificate.Z, where zᵀQz < 0", ErrNonconvex)
 )
 
-// boundEntry is the advice in the error for an entry of a program that is not finite.
+// boundEntry is the advice in the error for an infinite or NaN entry of a program.
 const boundEntry = "remove or bound the entry"
 
 // QPGrad has one number for each entry of the data of a [QP]. [Solution.VJP] adds its gradient to a
@@ -295,8 +295,8 @@ const boundEntry = "remove or bound the entry"
 // a nil field as zero. Any other field has the shape of the QP's field with the same name. If H or
 // L is nil in the QP, the field of the QPGrad has one entry for each row of G. If ZMin or ZMax is
 // nil in the QP, the field of the QPGrad has one entry for each variable. The derivative with
-// respect to an infinite side is 0. Q must stay symmetric. The gradient in Q is therefore
-// symmetric, and a direction D in Q counts as (D + Dᵀ)/2.
+// respect to an infinite side is 0. Q must stay symmetric. The gradient with respect to Q is
+// therefore symmetric, and a direction D for Q counts as (D + Dᵀ)/2.
 type QPGrad QP
 
 // QPInput names a block of the data of a [QP].
@@ -342,8 +342,8 @@ func (input QPInput) opposite() QPInput {
 	return noInput
 }
 
-// matrix and vector return the field of g for the given input. If this field is a vector, matrix
-// returns nil. If it is a matrix, vector returns nil.
+// The methods matrix and vector return the field of g for the given input. The method matrix
+// returns nil if this field is a vector, and the method vector returns nil if it is a matrix.
 func (g *QPGrad) matrix(input QPInput) *mat.Dense {
 	switch input {
 	case InputQ:

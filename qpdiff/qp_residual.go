@@ -89,8 +89,8 @@ func fastMax(u, v float64) float64 {
 	return u
 }
 
-// setRelative computes the relative residual of each part, and of the whole program. The parameter
-// terms holds, for each entry of the gradient, the size of the entry's terms.
+// setRelative computes the relative residual of each part, and of the whole program. For each entry
+// of the gradient, terms holds the size of the numbers whose sum is the entry.
 func (a *activeSet) setRelative(res *KKTResidual, terms []float64) {
 	res.Relative = 0
 	for k := range a.parts {
@@ -119,9 +119,9 @@ func (a *activeSet) checkSizes(k int) {
 	}
 }
 
-// besideLarger reports whether the digits that part p of the program loses to underflow do not
-// matter. They do not matter if another part has sizes that do not underflow, because the lost
-// digits are negligible compared with these sizes.
+// besideLarger reports whether part p of the program may lose digits to underflow without harm. It
+// may if another part has sizes that do not underflow, because the lost digits are negligible
+// compared with these sizes.
 func (a *activeSet) besideLarger(p *programPart) bool {
 	for k := range a.parts {
 		o := &a.parts[k]
@@ -150,16 +150,15 @@ func (a *activeSet) ownRatio(k int) float64 {
 	return relative
 }
 
-// representable reports whether a residual can be divided by the size v. The parameter scaledSize
-// must be the same size in other units. If v is not 0, both v and scaledSize must be far above
-// underflow.
+// representable reports whether a residual can be divided by the size v. The argument scaledSize
+// must be v in other units. If v is not 0, both v and scaledSize must be far above underflow.
 func representable(v, scaledSize float64) bool {
 	return v == 0 || v >= underflowSize && scaledSize >= underflowSize && dense.Finite(scaledSize)
 }
 
-// measureViolation computes the largest violation of a row, and the largest relative violation in
-// each part of the program. It returns the sum of the violations. Before the call, the slacks must
-// be set, and so must the largest entry of z in each part.
+// measureViolation computes the largest violation of all rows, and for each part of the program the
+// largest relative violation of its rows. It returns the sum of the violations. Before the call,
+// the slacks must be set, and so must the largest entry of z in each part.
 func (a *activeSet) measureViolation(res *KKTResidual) (sum float64) {
 	a.maxRowRatio = 0
 	m, two := a.m, a.twoSided
@@ -189,9 +188,10 @@ func (a *activeSet) measureViolation(res *KKTResidual) (sum float64) {
 
 // looseRows returns the largest relative violation of a row. If no row is violated by more than tol
 // times its terms, it returns 0. The violation of row r is divided by the sum of two sizes: the
-// largest term of the row, and ‖m_r‖·√(zᵀLLᵀz + ‖L⁻¹p‖²). In the second size, L⁻¹p measures the
-// rounding error if z is 0. The ratio does not depend on units. In contrast, the units of the
-// residual may make a violation seem small although it is as large as all terms of the row.
+// largest term of the row, and ‖m_r‖·√(zᵀLLᵀz + ‖L⁻¹p‖²). The term with L⁻¹p makes the second size
+// a measure of the rounding error even if z is 0. The ratio does not depend on units. In contrast,
+// the units of the residual may make a violation seem small although it is as large as all terms of
+// the row.
 func (a *activeSet) looseRows(tol float64) (worst float64) {
 	if a.maxRowRatio <= tol {
 		return 0 // the usual case
@@ -239,8 +239,8 @@ func ratio(v, ref float64) float64 {
 // terms. If Q is definite, this size is the largest term of the part. Otherwise the terms of some
 // variables may be many decades larger than the terms of others, and proximal steps converge for
 // one variable after the other. Each entry of the gradient is then divided by its own largest term,
-// or by a larger term whose rounding error the entry contains. Such larger terms belong to the
-// variable's row of Q, or to rows of the working set with several entries.
+// or by a larger shared term. A shared term passes its rounding error to several entries. It comes
+// from the variable's row of Q, or from a row of the working set that has several entries.
 func (a *activeSet) gradientRatio(p *programPart, terms []float64) (relative float64) {
 	if !a.shifted {
 		return ratio(p.gradient, p.dual)
@@ -272,9 +272,9 @@ func (a *activeSet) ownResidual() (own float64) {
 
 // hiddenResidual divides each entry of the Lagrangian's gradient by the entry's own terms, and each
 // violation of a row by the row's own terms. It returns the largest ratio, or 0 if no ratio is
-// above hiddenTol. An entry or violation does not count if its relative residual is at most
-// convergedTol, because it is then a rounding error of other terms. hiddenResidual must be called
-// after measure.
+// above hiddenTol. An entry or violation does not count if it is at most convergedTol times the
+// largest term of its part. It may then be the rounding error of this term. hiddenResidual must be
+// called after measure.
 func (a *activeSet) hiddenResidual() (worst float64) {
 	if a.ownResidual() > hiddenTol {
 		worst = a.hiddenGradient()
@@ -319,9 +319,9 @@ func (a *activeSet) hiddenViolation() (worst float64) {
 	return worst
 }
 
-// couple sets coupling to the largest entry of each column of C_W. Only rows of the working set
-// with several entries count, because an error in the multiplier of such a row affects the gradient
-// of several variables.
+// couple sets coupling to the largest entry of each column of C_W. It uses only those rows of the
+// working set that have several entries, because an error in the multiplier of such a row affects
+// the gradient of several variables.
 func (a *activeSet) couple() {
 	if !a.shifted {
 		return
@@ -337,9 +337,9 @@ func (a *activeSet) couple() {
 	}
 }
 
-// updateTerms considers the products whose sums are entry i of Qz and of C_Wᵀλ. If the largest of
-// these products exceeds terms[i], it replaces terms[i]. The products may be far larger than the
-// sums. updateTerms also updates the largest term of each part.
+// Entry i of Qz is a sum of products, and so is entry i of C_Wᵀλ. If the largest product of these
+// two sums exceeds terms[i], updateTerms replaces terms[i] by it. The products may be far larger
+// than the sums. updateTerms also updates the largest term of each part.
 func (a *activeSet) updateTerms(terms []float64) {
 	z := a.z[:a.n]
 	for i, most := range terms {

@@ -15,9 +15,9 @@ import (
 // contrast, the condition that the largest entry of each row is one would not determine E. For
 // example, the largest entries of the rows (1, u) and (0, 1) are one for every u ≤ 1.
 //
-// Of H only the diagonal is used, because it bounds the other entries of H. An entry of C that is
-// negligible in its row and in its column is left out, because its very negative logarithm would
-// outweigh all other logarithms. The slice scratch has three times as many entries as E.
+// Only the diagonal of H is used, because it bounds the other entries of H. An entry of C is left
+// out if it is negligible in its row and in its column, because its logarithm is so negative that
+// it would outweigh all other logarithms. The slice scratch has three times as many entries as E.
 func geometricScale(scratch []float64, n, k int, h, c []float64) []float64 {
 	dim := n + k
 	clear(scratch)
@@ -41,12 +41,11 @@ func geometricScale(scratch []float64, n, k int, h, c []float64) []float64 {
 	return e
 }
 
-// withoutTiny returns the rows c without their negligible entries, or nil if there are none. An
-// entry is negligible if it is tiny compared with the largest entry of its row, and with the
-// largest entry of its column. The entries are compared after scaling; e holds the logarithms of
-// the scales. The tiniest entries distort these scales, so that larger entries may seem tiny too.
-// withoutTiny therefore removes only the tiniest entries. The next call, with new scales, tests the
-// larger ones again. The slice scratch has as many entries as e.
+// withoutTiny returns the rows c without some negligible entries, or nil if there are none; see
+// tinyEntry. The entries are compared after scaling; e holds the logarithms of the scales. The
+// smallest negligible entries distort these scales, so that other entries may only seem negligible.
+// withoutTiny therefore removes only the smallest ones, as tinyFraction decides. The next call,
+// with new scales, tests the other entries again. The slice scratch has as many entries as e.
 func withoutTiny(e, scratch []float64, n, k int, h, c []float64) (kept []float64) {
 	scaled := func(i, j int) float64 { return math.Log2(math.Abs(c[i*n+j])) + e[n+i] + e[j] }
 	least, largest := math.Inf(1), math.Inf(-1)
@@ -212,8 +211,8 @@ func (a *activeSet) findLone(e []float64) (c []float64) {
 		}
 		e = geometricScale(work, n, a.rows, a.q, c)
 	}
-	// The remaining rows must determine units in which their own entries have similar sizes, and so do
-	// the entries of P.
+	// The remaining rows must determine units in which their own entries have similar sizes, and
+	// the entries of P have similar sizes too.
 	if entrySpread(n, a.rows, c, e) > clearUnits || entrySpread(n, 1, a.p, append(e[:n:n], 1)) > clearUnits {
 		clear(a.loneRows)
 		return nil
@@ -280,9 +279,9 @@ func (a *activeSet) unitVotes(c, e []float64) []int {
 }
 
 // markSuspects marks the rows of c that may be lone, and reports whether it marked any. A row may
-// be lone if one entry exceeds the row's other entries by far. markSuspects marks only the rows
-// with about the largest excess, because these rows distort the scales: the distortion may cause
-// the smaller excess of other rows.
+// be lone if one entry exceeds the row's other entries by far. If several rows may be lone,
+// markSuspects marks only those whose largest scaled entry is about as large as any. These rows
+// distort the scales, and the excess of the other rows may come only from this distortion.
 func (a *activeSet) markSuspects(c, e []float64) (some bool) {
 	n, most := a.n, 0.0
 	size := func(r int) (bits float64) {
@@ -336,8 +335,8 @@ func entryExcess(row, e []float64) float64 {
 	return math.Log2(most) - math.Log2(second)
 }
 
-// entrySpread returns log₂ of a ratio: the largest entry divided by the smallest nonzero entry of
-// the rows c, scaled by e.
+// entrySpread scales the rows c by e. It returns log₂ of a ratio: the largest scaled entry divided
+// by the smallest nonzero scaled entry.
 func entrySpread(n, k int, c, e []float64) float64 {
 	least, largest := math.Inf(1), math.Inf(-1)
 	for i := range k {

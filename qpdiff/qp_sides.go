@@ -8,10 +8,12 @@ import (
 
 // This file computes derivatives for rows whose two sides are equal. Such a row is an equality. The
 // sign of its multiplier selects the side to which the derivative belongs. If the multiplier is
-// zero, the solution has a kink in these two sides, but no kink in other data.
+// zero, the solution has a kink as a function of these two sides, but not as a function of other
+// data.
 
-// hasEvenSide reports whether the given block of the data holds a side of a row with equal sides
-// and the multiplier 0. If it does, the derivatives with respect to this block do not exist.
+// hasEvenSide reports whether the given block of the data holds a side of a row whose sides are
+// equal and whose multiplier is 0. If it does, the derivatives with respect to this block do not
+// exist.
 func (d *qpDerivative) hasEvenSide(input QPInput) bool {
 	return slices.ContainsFunc(d.evenRows, func(r int) bool {
 		_, side, _ := d.sys.inputsOf(r)
@@ -19,8 +21,8 @@ func (d *qpDerivative) hasEvenSide(input QPInput) bool {
 	})
 }
 
-// movedApart lists the rows with equal sides and the multiplier 0 for which the direction t changes
-// the two sides by different amounts.
+// movedApart lists those of d.evenRows whose two sides the direction t changes by different
+// amounts.
 func (d *qpDerivative) movedApart(t *QPGrad) (rows []int) {
 	for _, r := range d.evenRows {
 		if lo, hi := d.sys.sideChange(t, r); lo != hi {
@@ -30,8 +32,9 @@ func (d *qpDerivative) movedApart(t *QPGrad) (rows []int) {
 	return rows
 }
 
-// partSides sets lo[i] and hi[i] to the sides of row movedRows[i] in the program whose solution is
-// the directional derivative along t. The list movedRows is the result of movedApart.
+// The directional derivative along t is the solution of another program. partSides sets lo[i] and
+// hi[i] to the sides of row movedRows[i] in that program. The list movedRows is the result of
+// movedApart.
 func (d *qpDerivative) partSides(t *QPGrad, movedRows []int, lo, hi []float64) {
 	a := d.sys
 	for i, r := range movedRows {
@@ -47,8 +50,7 @@ func (d *qpDerivative) partSides(t *QPGrad, movedRows []int, lo, hi []float64) {
 	}
 }
 
-// evenError returns the error for a block of the data that holds sides of certain rows: rows with
-// equal sides and the multiplier 0.
+// evenError returns the error for a block of the data that holds sides of d.evenRows.
 func (d *qpDerivative) evenError(input QPInput) *NotDifferentiableError {
 	remedy := "move both sides of these rows, which are equal and have no multiplier, together, ask for the DirectionalDerivative, or set Generalised"
 	if d.cond > weakCond {

@@ -133,7 +133,7 @@ func (a *activeSet) proximalPoint(s *qpReport, tol float64) Status {
 }
 
 // firstCentre chooses the first base: the last solution if its factors still hold, and otherwise 0.
-// It returns -1, or a row as a proof that no point satisfies the equalities.
+// If no point satisfies the equalities, it returns a row that proves this, and otherwise -1.
 func (a *activeSet) firstCentre(s *qpReport) int {
 	if !a.triangleValid {
 		clear(a.z)
@@ -232,8 +232,8 @@ type progress struct {
 	raysLeft, weakerLeft    int  // how many more rays and weaker proximal terms may be tried
 }
 
-// follow updates the progress t after one more step. The method measure must have computed the
-// residual of this step.
+// follow updates the progress t after one more step. Before the call, the method measure must be
+// called, which computes the residual of this step.
 func (a *activeSet) follow(t *progress, relative, tol float64) {
 	t.gradSettled = !a.shifted
 	for k := range a.parts {

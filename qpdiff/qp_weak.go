@@ -138,9 +138,9 @@ func (d *qpDerivative) isZero(r int) bool {
 		scale += y * d.rowTerm[i]
 		resError += y * math.Abs(a.slack[a.w[i]])
 	}
-	// resError bounds the error of testedValue that the residuals cause. If a single residual causes
-	// all of testedValue, resError equals |testedValue| up to the rounding of K⁻¹. Twice resError is
-	// subtracted to allow for this rounding.
+	// resError bounds the error of testedValue that the residuals cause. If a single residual
+	// causes all of testedValue, resError equals |testedValue| up to the rounding of K⁻¹. The
+	// subtracted number is therefore 2·resError.
 	if !dense.Negligible(testedValue-2*resError, scale, 1) {
 		return false
 	}
@@ -207,10 +207,10 @@ func (d *qpDerivative) smallestSingular() float64 {
 
 // splitZeroRows divides zeroRows, the active rows with the multiplier 0, between the lists
 // d.spareRows and d.weakRows. If active rows depend on each other, other multipliers are valid too;
-// splitZeroRows reports whether this is so. A row goes into d.spareRows if other valid multipliers
-// are positive at this row, and otherwise into d.weakRows. The other multipliers are λ + δ. Here δ
-// satisfies Σ δ_r c_r = 0 over the active rows r, and δ_r ≥ 0 on zeroRows. A linear program finds
-// the δ with the most positive entries.
+// splitZeroRows reports whether this is so. A row goes into d.spareRows if some valid vector of
+// multipliers is positive at this row, and otherwise into d.weakRows. The valid vectors are λ + δ.
+// Here δ satisfies Σ δ_r c_r = 0 over the active rows r, and δ_r ≥ 0 on zeroRows. A linear program
+// finds the δ with the most positive entries.
 //
 // If the KKT system is so badly conditioned that rounding hides slacks and multipliers, all of
 // zeroRows count as weak.

@@ -85,8 +85,8 @@ func (a *activeSet) takeBackWeights() {
 	a.factorWeighted()
 }
 
-// factorStale reports whether the factor contains a proximal term that was chosen, or weakened, for
-// another program and does not suit P, H and B of this program.
+// factorStale reports whether the factor contains a proximal term of another program, and this term
+// does not suit the present program: it was weakened, or P, H or B have very different sizes.
 func (a *activeSet) factorStale() bool {
 	if !a.shifted {
 		return false
@@ -102,7 +102,7 @@ func (a *activeSet) factorStale() bool {
 }
 
 // partSizes returns two sizes of part k of the program, in the units of the variables: the size of
-// the linear term, and the size of z that the bounds of the rows imply.
+// the linear term, and the size of z, as implied by the bounds of the rows.
 func (a *activeSet) partSizes(k int) (psize, zsize float64) {
 	for _, j := range a.parts[k].variables {
 		psize = max(psize, math.Abs(a.p[j])*a.unit[j])
@@ -131,9 +131,10 @@ func (a *activeSet) partSizes(k int) (psize, zsize float64) {
 	for r, v := range a.otherRhs {
 		count(r, v)
 	}
-	// If all bounds that z = 0 satisfies represent infinity, so does their harmonic mean. A first step
-	// of this size would have a rounding error that hides the rows that determine lowerBound. Rows
-	// with one entry are an exception, because z satisfies such a row exactly after the step.
+	// Suppose that all bounds satisfied by z = 0 represent infinity. Their harmonic mean then
+	// represents infinity too. After a first step of the size of this mean, rounding errors would
+	// exceed the bounds of the rows that determine lowerBound. Rows with one entry are an
+	// exception, because z satisfies such a row exactly after the step.
 	usual := lowerBound
 	if sumInv > 0 && !(sharedRow && dense.Eps*nopen/sumInv > shiftLinear*lowerBound) {
 		usual = max(usual, nopen/sumInv)

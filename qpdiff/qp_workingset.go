@@ -27,17 +27,17 @@ type activeSet struct {
 	maxRowRatio float64
 	coarseGrad  bool
 	weakened    bool // the weight of the proximal term was reduced after it was chosen
-	// qRowMax has the largest entry of each row of Q. coupling has the largest entry of each column of
-	// C_W, over the rows of the working set with several entries. Both are in the units of the
-	// variables, and are used only with a proximal term.
+	// qRowMax has the largest entry of each row of Q. coupling has the largest entry of each column
+	// of C_W, over those rows of the working set that have several entries. Both are in the units
+	// of the variables, and are used only with a proximal term.
 	qRowMax, coupling []float64
 	logs              []float64 // work of geometricScale
 	loneRows          []bool    // rows that are bounds up to rounding, see findLone
 	mrows             []float64 // m_r if mrowKnown[r], likewise mnorm
 	mrowKnown         []bool
 	// triangleValid is true if t and q1 are factors for the rows in w, computed with the current
-	// factor of Q. equalitiesDepend is true if some equalities depend on others. The next solve must
-	// then check again whether their right-hand sides b agree.
+	// factor of Q. equalitiesDepend is true if some equalities depend on others. In this case, the
+	// next solve must check again whether their right-hand sides b are consistent.
 	triangleValid, equalitiesDepend bool
 
 	onlyBounds bool // each row has one entry
@@ -344,12 +344,13 @@ func (a *activeSet) subtractRows(rhs, x []float64) {
 	}
 }
 
-// A row with two sides faces one of its sides at a time. The solver then treats it as a row with
-// this side alone. The two sides are never in the working set together. If z violates the side that
+// A row with two sides faces one of its sides at a time: the solver treats it as a row that has
+// only this side. The two sides are never in the working set together. If z violates the side that
 // the row does not face, the row is turned to that side. Turning negates the numbers of the row and
 // changes no other bit.
 
-// turn makes row r face its other side. Row r must be outside the working set.
+// turn exchanges the two sides of row r, so that the row faces the other one. Row r must be outside
+// the working set.
 func (a *activeSet) turn(r int) {
 	a.scale[r] = -a.scale[r]
 	if j := a.onlyCol[r]; j >= 0 {
@@ -367,7 +368,8 @@ func (a *activeSet) turn(r int) {
 
 // subtractSides does the work of subtractRows for rows with two sides. It also sets a.otherSlack to
 // otherRhs + Cx, the slacks of the sides that the rows do not face. If a row is outside the working
-// set, and z violates the side that the row does not face, it turns the row to that side.
+// set, and z violates the side that the row does not face, subtractSides turns the row to that
+// side.
 func (a *activeSet) subtractSides(rhs, otherRhs, x []float64) {
 	n, dst := a.n, a.slack[:a.rows]
 	dense.Products(dst[:a.general], a.c, n, x)
@@ -389,8 +391,8 @@ func (a *activeSet) subtractSides(rhs, otherRhs, x []float64) {
 	}
 }
 
-// tryTurn turns row r to the side that it does not face. If the row is in the working set, or is an
-// equality, tryTurn does nothing.
+// tryTurn makes row r face its other side. If the row is in the working set, or is an equality,
+// tryTurn does nothing.
 func (a *activeSet) tryTurn(r int) {
 	if a.at[r] < 0 && !a.equality(r) {
 		a.turn(r)
@@ -407,9 +409,9 @@ func (a *activeSet) faceNearest() {
 	}
 }
 
-// mayEnter reports whether row r is outside the working set. If it is, and z is on or beyond the
-// side that the row does not face, mayEnter turns the row to that side. The row may then enter the
-// working set. The parameter product is c_rᵀz, the product of the row with z.
+// mayEnter reports whether row r is outside the working set and may enter it. If it is outside, and
+// z is on or beyond the side that the row does not face, mayEnter makes the row face that side. The
+// parameter product is c_rᵀz, the product of the row with z.
 func (a *activeSet) mayEnter(r int, product float64) bool {
 	if a.at[r] >= 0 {
 		return false

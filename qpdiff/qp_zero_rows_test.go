@@ -115,9 +115,9 @@ func TestQPDerivativesAtRowsOfZeros(t *testing.T) {
 	}
 }
 
-// z has no derivative in g for the constraint gᵀz = 0 with g = 0 or a repeated g, although the
-// range condition holds. For p = (−1, −ε), the minimiser moves from (0, ε) to 0 if g changes by (0,
-// ε).
+// z has no derivative with respect to g for the constraint gᵀz = 0 with g = 0 or a repeated g,
+// although the range condition holds. For p = (−1, −ε), the minimiser moves from (0, ε) to 0 if g
+// changes by (0, ε).
 func TestQPRowsThatPart(t *testing.T) {
 	for i, a := range []*mat.Dense{mat.NewDense(2, 2, []float64{1, 0, 1, 0}), mat.NewDense(2, 2, []float64{1, 0, 0, 0})} {
 		q := QP{Q: mat.NewDense(2, 2, []float64{1, 0, 0, 1}), P: []float64{-1, 0}, A: a, B: []float64{0, 0}}

@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/floats"
 )
 
-// tryZeros tries zeros in each part of the program that has not converged: it sets entries of z and
+// In each part of the program that has not converged, tryZeros sets some entries of z and some
 // multipliers to 0. It keeps the zeros of a part only if they reduce the residual to at most tol.
 func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 	for k := range a.parts {
@@ -22,7 +22,7 @@ func (a *activeSet) tryZeros(s *qpReport, tol float64) {
 // tries z = 0. If p is 0 in the part, it tries zeros for all multipliers and for those entries of z
 // that have a nonzero row in Q. If these multipliers and entries are 0 at the solution, their
 // computed values come only from rounding and from the proximal steps. Corrections do not remove
-// such values.
+// these rounding errors.
 func (a *activeSet) tryZerosOf(s *qpReport, tol float64, k int) {
 	p, lam := &a.parts[k], a.lam[:len(a.w)]
 	try := func() {

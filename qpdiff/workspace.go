@@ -24,10 +24,10 @@ func (w *Workspace) orNew() *Workspace {
 }
 
 // Scratch returns a pointer to the value of type T that w keeps. The first call returns a zero
-// value, and later calls with the same T return the same pointer. The derivatives of a learner,
-// also of a learner of your own, can keep their storage in this value. Then only the first
-// derivative allocates. If a package does not export the type T, no other package can use the
-// value. If w is nil, Scratch returns a new value each time.
+// value, and later calls with the same T return the same pointer. The methods VJP and JVP of any
+// learner, also of your own, can keep their scratch in this value. Only the first derivative then
+// allocates. If a package does not export the type T, no other package can use the value. If w is
+// nil, Scratch returns a new value each time.
 func Scratch[T any](w *Workspace) *T {
 	w = w.orNew()
 	for _, s := range w.slots {

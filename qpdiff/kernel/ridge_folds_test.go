@@ -126,7 +126,7 @@ func (p foldProblem) sumSize() float64 {
 }
 
 // foldsTol bounds the relative difference between fits by folds and separate fits. The difference
-// between derivatives in ln h is relative to sumSize, because their terms may cancel.
+// between derivatives with respect to ln h is relative to sumSize, because their terms may cancel.
 const foldsTol = 1e-10
 
 // Folds and FoldsVJP return the predictions and derivatives of separate fits without each fold.

@@ -181,7 +181,7 @@ func TestKernelRidgeVerdicts(t *testing.T) {
 	v(t, "nearer rows", new(Ridge), near(1.64e-7), qpdiff.ErrIllPosed, "", 0, 1)
 }
 
-// A coefficient of 0 has a derivative in its label. For a single row, f = y/(1 + λ).
+// A coefficient of 0 has a derivative with respect to its label. For a single row, f = y/(1 + λ).
 func TestKernelRidgeDifferentiatesZeroCoefficients(t *testing.T) {
 	x := mat.NewDense(1, 1, []float64{2})
 	var l Ridge

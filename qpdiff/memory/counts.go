@@ -32,8 +32,8 @@ func Add(numbers ...int64) int64 {
 	return exact
 }
 
-// Needs returns the text of an error: need is the number of bytes that are needed, and bound is the
-// number that is allowed.
+// Needs returns the text of an error for too little memory. The argument need is the number of
+// bytes that are needed, and bound is the number that is allowed.
 func Needs(need, bound int64) string {
 	return fmt.Sprintf("needs %s where MaxBytes allows %s", text(need), text(bound))
 }

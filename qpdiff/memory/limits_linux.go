@@ -19,9 +19,10 @@ func system() int64 {
 		if syscall.Getrlimit(which, &r) == nil && r.Cur < Unbounded {
 			low = min(low, int64(r.Cur))
 			if which == syscall.RLIMIT_AS {
-				// RLIMIT_AS limits addresses, and Go itself reserves more than 1 GiB of them. The default bound
-				// should therefore be half of the free addresses. Because it is a quarter of the smallest
-				// limit, twice the number of free addresses counts as the limit.
+				// RLIMIT_AS limits addresses, and Go itself reserves more than 1 GiB of them. The
+				// default bound should therefore be half of the free addresses. The default bound
+				// is a quarter of the smallest limit, so this limit is set to twice the number of
+				// free addresses.
 				low = min(low, 2*max(1, int64(r.Cur)-mapped(os.DirFS("/"))))
 			}
 		}
@@ -41,7 +42,7 @@ func mapped(root fs.FS) int64 {
 	return 0
 }
 
-// fileLimit reads limits from files below the directory root and returns the smallest limit. The
+// fileLimit reads limits from files of the file system root, and returns the smallest limit. The
 // limits are the physical memory and the limits of the control groups (versions 1 and 2).
 func fileLimit(root fs.FS) int64 {
 	low := int64(Unbounded)

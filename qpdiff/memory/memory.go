@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 )
 
-// The default bound is the smallest limit divided by defaultShare. A quarter of the limit leaves
-// room for two other needs: the garbage collector lets a heap grow to twice the live memory, and
-// the caller has its own data.
+// The default bound is the smallest limit divided by defaultShare. The rest of the limit is for the
+// garbage collector, which lets a heap grow to twice the live memory, and for the caller's own
+// data.
 const defaultShare = 4
 
 // defaultBound is the default bound, or 0 before the bound has been computed.

@@ -46,8 +46,8 @@ func scaled(s *mat.SymDense, by float64) *mat.SymDense {
 	return s
 }
 
-// Several penalties give the fits, folds and derivatives of their sum. The derivative in λ_j is the
-// derivative of θ along S_jβ.
+// Several penalties give the fits, folds and derivatives of their sum. The derivative with respect
+// to λ_j is the derivative of θ along S_jβ.
 func TestSumsOfPenalties(t *testing.T) {
 	const rows, n, tol = 40, 9, 1e-10 // rounding times the condition
 	for seed := range uint64(20) {
@@ -86,8 +86,8 @@ func TestSumsOfPenalties(t *testing.T) {
 	}
 }
 
-// alongPenalty returns the derivative in λ_j of the product of the cotangent with θ, computed by
-// forward mode.
+// alongPenalty returns the derivative with respect to λ_j of the product of the cotangent and θ,
+// computed by forward mode.
 func alongPenalty(t *testing.T, l *GLM, j int, cotangent []float64) (along float64) {
 	t.Helper()
 	tangent, out := make([]float64, len(l.forms)), make([]float64, len(cotangent))

@@ -106,8 +106,7 @@ func plain(d learn.Data) bool { return d.Rows == nil && d.Weights == nil }
 // Wants reports whether some field of g is not nil.
 func Wants(g *learn.Grad) bool { return g.Hyper != nil || WantsRows(g) || g.Y != nil }
 
-// WantsRows reports whether g asks for the derivative in the rows X, that is whether the field of g
-// for X is not nil.
+// WantsRows reports whether a field of g for the derivative with respect to X is not nil.
 func WantsRows(g *learn.Grad) bool { return g.X != nil || g.Stored != nil }
 
 // ErrNoFit is the error of a VJP or JVP without a fit: the last Fit failed, or there was no Fit

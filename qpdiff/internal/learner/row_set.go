@@ -14,7 +14,7 @@ import (
 // A RowSet is the set of distinct rows of a matrix.
 type RowSet struct {
 	First  []int     // for each distinct row, the first row of the matrix that equals it
-	Of     []int     // for each row, the number of its distinct row; −1 if its weight is 0
+	Of     []int     // for each row, the number of the distinct row that equals it; −1 if its weight is 0
 	Copies []float64 // for each distinct row, the sum of the weights of the rows that equal it
 	Counts []float64 // weight of each row; nil: all weights are 1
 	table  []int     // hash table; an entry is the number of a distinct row plus 1, or 0
