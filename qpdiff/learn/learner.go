@@ -202,6 +202,18 @@ type FoldLearner interface {
 	FoldsVJP(w *qpdiff.Workspace, g *Grad, dx *mat.Dense, ddst []float64) error
 }
 
+// A HessianFoldLearner is a FoldLearner that can differentiate its predictions twice in the
+// hyperparameters.
+type HessianFoldLearner interface {
+	FoldLearner
+	// FoldsHessian adds a Hessian to h, which has one row for each hyperparameter. It is the Hessian,
+	// in the hyperparameters, of Σ_t c_t(dst_t). Here dst holds the predictions of the last call of
+	// Folds, and c_t is a function whose first and second derivatives at dst_t are ddst_t and
+	// curvature_t. If the workspace w is nil, FoldsHessian allocates one. Like FoldsVJP, it only reads
+	// the learner, and exists only if FoldsAtOnce returns true.
+	FoldsHessian(w *qpdiff.Workspace, h *mat.SymDense, ddst, curvature []float64) error
+}
+
 // A NormalFoldLearner is a FoldLearner that can normalise the features in the fit of each fold.
 // Over the training rows of this fit, each feature then has the mean 0 and the standard deviation
 // 1. A cross-validation that standardises the training rows of each fold needs a NormalFoldLearner.

@@ -19,6 +19,10 @@ func TestBytesOfFolds(t *testing.T) {
 	serial.Test(t)
 	const rows, n = 900, 40
 	d := casetest.RandomData(3, rows, n, false)
+	var bands []Penalty
+	for j := range n {
+		bands = append(bands, Ridge(j, 1))
+	}
 	for turn, each := range []int{1, n / 2, n/2 + 1, rows / 3, 1, n / 2, n/2 + 1, rows / 3} {
 		normal := learn.FoldNormal{}
 		var folds [][]int
@@ -33,15 +37,17 @@ func TestBytesOfFolds(t *testing.T) {
 		}
 		var l *GLM
 		var w *qpdiff.Workspace
-		g, dst, dx := casetest.NewGrad(d, 1), make([]float64, rows), mat.NewDense(rows, n, nil)
-		held := numtest.HeldBy(func() { l, w = new(GLM), new(qpdiff.Workspace) }, func() {
+		penalties := bands[:min(turn%3, 1)*n]
+		hyper := numtest.Ones(max(1, len(penalties)))
+		g, h, dst, dx := casetest.NewGrad(d, len(hyper)), mat.NewSymDense(len(hyper), nil), make([]float64, rows), mat.NewDense(rows, n, nil)
+		held := numtest.HeldBy(func() { l, w = &GLM{Penalties: penalties}, new(qpdiff.Workspace) }, func() {
 			l.NormaliseFolds(normal)
-			numtest.OK(t, l.Load(d), l.Folds(dst, []float64{1}, folds), l.FoldsVJP(w, g, dx, dst))
+			numtest.OK(t, l.Load(d), l.Folds(dst, hyper, folds), l.FoldsVJP(w, g, dx, dst), l.FoldsHessian(w, h, dst, dst))
 		})
 		if counted := l.Bytes(learn.Size{Rows: rows, Features: n, Counting: rows, Folds: folds}); held > counted || counted > 5*held {
 			t.Errorf("folds of %d rows, normalised %v: counts %d bytes and holds %d", each, turn > 3, counted, held)
 		}
-		runtime.KeepAlive([]any{l, w, folds, g, dx, dst})
+		runtime.KeepAlive([]any{l, w, folds, g, h, dx, dst})
 	}
 }
 

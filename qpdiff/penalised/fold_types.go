@@ -53,7 +53,7 @@ type normalFold struct {
 	lossyFeatures []int
 }
 
-// A foldDerivative is the scratch of FoldsVJP.
+// A foldDerivative is the scratch of FoldsVJP and FoldsHessian.
 type foldDerivative struct {
 	uThenBeta, betaThenU []float64 // uThenBeta has all u_k followed by all β_k, and betaThenU has all β_k followed by all u_k
 	products             []float64 // Σ u_kβ_kᵀ + β_ku_kᵀ
@@ -61,4 +61,13 @@ type foldDerivative struct {
 
 	deviation                   []float64 // of folds with normalised features
 	h, dinv, work, work2, block []float64 // factor of a small one, and scratch
+
+	// of FoldsHessian
+	u           []float64
+	betas       []float64 // the β_j of a fold, q entries each
+	turned      []float64 // scratch of the solutions
+	corrections []float64 // of the β_j of a small fold, an entry for each row of the fold
+	inverse     []float64 // of the Hessian of all rows, or empty
+	predicted   []float64 // the z_tᵀβ_j of a row z_t
+	second      []float64 // the Hessian, upper triangle
 }

@@ -237,30 +237,13 @@ func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst [
 	f, q := &l.folds, l.unknowns()
 	size := len(f.parts) * q
 	d.uThenBeta, d.betaThenU = dense.Zeros(d.uThenBeta, 2*size), dense.Grow(d.betaThenU, 2*size)
-	x := l.state.Data.Dense()
 	for k := range f.parts {
-		u, beta := d.uThenBeta[k*q:(k+1)*q], f.beta[k*q:(k+1)*q]
-		if l.folds.normal {
-			sum := l.startNormal(k, u, dx, ddst)
-			ddst = ddst[len(f.parts[k].val):]
-			if d.solveNormal(l, &f.parts[k], u); g.X != nil || g.Y != nil {
-				d.normalRows(l, g, k, sum)
-			}
-			continue
+		p, u := &f.parts[k], d.uThenBeta[k*q:(k+1)*q]
+		sum := l.startFold(k, u, dx, ddst)
+		ddst = ddst[len(p.val):]
+		if d.solve(l, p, u); l.folds.normal && (g.X != nil || g.Y != nil) {
+			d.normalRows(l, g, k, sum)
 		}
-		for at, i := range f.parts[k].val {
-			for j, v := range x.RawRowView(i) {
-				u[j] += ddst[at] * (v - l.centre[j])
-			}
-			if q > l.n {
-				u[l.n] += ddst[at]
-			}
-			if dx != nil {
-				dense.Axpy(ddst[at], beta[:l.n], dx.RawRowView(i))
-			}
-		}
-		ddst = ddst[len(f.parts[k].val):]
-		d.solve(l, &f.parts[k], u)
 	}
 	copy(d.uThenBeta[size:], f.beta)
 	copy(d.betaThenU, f.beta)
@@ -283,10 +266,37 @@ func (d *foldDerivative) adjoint(l *glmFit, g *learn.Grad, dx *mat.Dense, ddst [
 	return learner.CheckProduct(g)
 }
 
+// startFold sets u, which is 0 before, to the cotangent of the θ of fold k. It adds the cotangents of
+// the predicted rows to dx, unless dx is nil. It returns the sum of the cotangents of the predictions.
+func (l *glmFit) startFold(k int, u []float64, dx *mat.Dense, ddst []float64) (sum float64) {
+	if l.folds.normal {
+		return l.startNormal(k, u, dx, ddst)
+	}
+	x, beta := l.state.Data.Dense(), l.folds.beta[k*l.q:]
+	for at, i := range l.folds.parts[k].val {
+		sum += ddst[at]
+		for j, v := range x.RawRowView(i) {
+			u[j] += ddst[at] * (v - l.centre[j])
+		}
+		if dx != nil {
+			dense.Axpy(ddst[at], beta[:l.n], dx.RawRowView(i))
+		}
+	}
+	if l.q > l.n {
+		u[l.n] = sum
+	}
+	return sum
+}
+
 // solve replaces u by H⁻¹u, where H is the Hessian of the fit without fold p.
 func (d *foldDerivative) solve(l *glmFit, p *foldPart, u []float64) {
 	q, v := l.q, len(p.inFit)
-	if p.large {
+	switch {
+	case l.folds.normal:
+		h, dinv := d.normalFactor(l, p)
+		dense.LDLSolve(h, dinv, l.n, l.n, u)
+		return
+	case p.large:
 		dense.LDLSolve(p.h, p.dinv, q, q, u)
 		return
 	}

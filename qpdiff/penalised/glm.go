@@ -81,8 +81,10 @@ func (l *GLM) Bytes(s learn.Size) int64 {
 	entries := fitEntries(s, l.Penalties, intercept, 1)
 	if len(s.Folds) > 0 { // of a foldFit and its derivatives
 		folded := float64(learner.Folded(s.Folds))
+		penalties := float64(max(1, len(l.Penalties)))
 		entries += 6.5*folded*q + 3*q*q + 50*folded + 6*rows
-		if intercept { // the factors of a small fold, and two blocks of its rows
+		entries += 2*q*q + penalties*(2.5*q+penalties+1) + q // of FoldsHessian
+		if intercept {                                       // the factors of a small fold, and two blocks of its rows
 			entries += 2*q*q + 4*q*float64(min(blockRows(s.Features), s.Rows))
 		}
 	}

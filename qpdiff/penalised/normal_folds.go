@@ -217,18 +217,18 @@ func (l *glmFit) predictNormal(p *foldPart, theta []float64, i int) (sum float64
 	return sum
 }
 
-// solveNormal replaces u by H⁻¹u, for the Hessian H of a fold with normalised features. A small fold
-// has no factor, because the factors of many small folds would need far more memory than the data.
-func (d *foldDerivative) solveNormal(l *glmFit, p *foldPart, u []float64) {
-	n := l.n
-	h, dinv := p.h, p.dinv
-	if !p.large {
-		d.h = dense.Grow(d.h, n*n)
-		dense.GrowAll(n, &d.dinv, &d.work, &d.work2)
-		h, dinv = d.h, d.dinv
-		l.factorNormal(h, dinv, p, d.work, d.work2, &d.block)
+// normalFactor returns the factor of the Hessian of a fold with normalised features. It computes the
+// factor of a small fold anew, because the factors of many small folds would need far more memory
+// than the data.
+func (d *foldDerivative) normalFactor(l *glmFit, p *foldPart) (h, dinv []float64) {
+	if p.large {
+		return p.h, p.dinv
 	}
-	dense.LDLSolve(h, dinv, n, n, u)
+	n := l.n
+	d.h = dense.Grow(d.h, n*n)
+	dense.GrowAll(n, &d.dinv, &d.work, &d.work2)
+	l.factorNormal(d.h, d.dinv, p, d.work, d.work2, &d.block)
+	return d.h, d.dinv
 }
 
 // normalRows adds the cotangents of the training rows and of their labels for fold k, whose

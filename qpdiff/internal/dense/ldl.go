@@ -215,6 +215,85 @@ func LDLSolve(a, dinv []float64, n, stride int, x []float64) {
 	LDLBack(a, dinv, n, stride, x)
 }
 
+// leastTogether is the smallest number of right-hand sides that LDLSolveAll solves together.
+const leastTogether = 12
+
+// LDLSolveAll replaces each row of the matrix x by A⁻¹ times this row. It uses the factor of A that
+// LDLFactor computed. The matrix x has n columns without gaps. The slice scratch has as many entries
+// as x. Each row costs n² multiplications. With many rows, a row takes a third of the time of
+// LDLSolve, because the vector units then work on several rows at once.
+func LDLSolveAll(a, dinv []float64, n, stride int, x, scratch []float64) {
+	if n == 0 {
+		return
+	}
+	rows := len(x) / n
+	if rows < leastTogether {
+		for ; len(x) > 0; x = x[n:] {
+			LDLSolve(a, dinv, n, stride, x[:n])
+		}
+		return
+	}
+	columns := scratch[:len(x)]
+	transpose(columns, x, rows, n)
+	ldlSolveColumns(a, dinv, n, stride, columns, rows)
+	transpose(x, columns, n, rows)
+}
+
+// transpose writes the transpose of the rows×n matrix a to dst.
+func transpose(dst, a []float64, rows, n int) {
+	for i := range rows {
+		for j, v := range a[i*n : (i+1)*n] {
+			dst[j*rows+i] = v
+		}
+	}
+}
+
+// ldlSolveColumns replaces the matrix B by A⁻¹B. B has n rows and the given number of columns.
+func ldlSolveColumns(a, dinv []float64, n, stride int, b []float64, columns int) {
+	var factors [ldlBlock]float64
+	for from := 0; from < n; from += ldlBlock {
+		to := min(from+ldlBlock, n)
+		for i := from + 1; i < n; i++ {
+			f := factors[:min(i, to)-from]
+			for k := range f {
+				f[k] = a[(from+k)*stride+i] * dinv[from+k]
+			}
+			subtractRows(b[i*columns:(i+1)*columns], f, b[from*columns:])
+		}
+	}
+	for i := n - 1; i >= 0; i-- {
+		x := b[i*columns : (i+1)*columns]
+		subtractRows(x, a[i*stride+i+1:i*stride+n], b[(i+1)*columns:])
+		for c := range x {
+			x[c] *= dinv[i]
+		}
+	}
+}
+
+// subtractRows subtracts f_k times row k of the matrix a from dst, for each k. The rows have no gaps
+// between them.
+func subtractRows(dst, f, a []float64) {
+	n, paired := len(dst), len(f)&^1
+	_ = a[:len(f)*n]
+	switch {
+	case n == 0 || paired == 0:
+	case wide:
+		subtractPairsWide(&dst[0], n, &a[0], n, &f[0], paired/2)
+	case vectors:
+		subtractPairs(&dst[0], n, &a[0], n, &f[0], paired/2)
+	default:
+		for k := 0; k < paired; k += 2 {
+			second := a[(k+1)*n:][:n]
+			for j, v := range a[k*n:][:n] {
+				dst[j] -= f[k]*v + f[k+1]*second[j]
+			}
+		}
+	}
+	if paired < len(f) {
+		Axpy(-f[paired], a[paired*n:][:n], dst)
+	}
+}
+
 // LDLForm returns xᵀAx for a factor of A that LDLFactor computed.
 func LDLForm(a, dinv []float64, n, stride int, x []float64) float64 {
 	var s float64

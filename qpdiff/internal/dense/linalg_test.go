@@ -22,7 +22,8 @@ func ldlOf(t *testing.T, rows [][]float64) (a, dinv []float64) {
 	return a, dinv
 }
 
-// LDLSolve finds a solution of small integers exactly, for any number of rows and any stride.
+// LDLSolve and LDLSolveAll find solutions that consist of small integers, for any number of rows and
+// any stride.
 func TestLDLSolve(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 1))
 	for n := range 70 {
@@ -42,6 +43,16 @@ func TestLDLSolve(t *testing.T) {
 			}
 			if k := LDLFactor(a, dinv, n, stride, Eps); k < n {
 				t.Fatalf("%d rows: stops at %d", n, k)
+			}
+			together := make([]float64, n*rng.IntN(2*leastTogether))
+			for i := range together {
+				together[i] = x[i%n] * float64(i/n)
+			}
+			LDLSolveAll(a, dinv, n, stride, together, make([]float64, len(together)))
+			for i, v := range together {
+				if exact := want[i%n] * float64(i/n); math.Abs(v-exact) > 1e-12 {
+					t.Errorf("%d rows: unknown %d of right-hand side %d is %v instead of %v", n, i%n, i/n, v, exact)
+				}
 			}
 			LDLSolve(a, dinv, n, stride, x)
 			for i, v := range x {

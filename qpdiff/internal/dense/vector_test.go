@@ -291,7 +291,9 @@ func TestVectors(t *testing.T) {
 			for i := range k {
 				clear(out[i*stride : i*stride+i])
 			}
-			return slices.Concat(out[:k*stride], inv[:k], forward, back, []float64{float64(k)})
+			together := slices.Clone(y[:k*min(len(y)/max(1, k), 2*leastTogether)])
+			LDLSolveAll(out, inv, k, stride, together, make([]float64, len(together)))
+			return slices.Concat(out[:k*stride], inv[:k], forward, back, together, []float64{float64(k)})
 		})
 		both("Distances", sizes, func() []float64 {
 			out := make([]float64, n)
