@@ -175,6 +175,44 @@ func TestFoldsHessianRefusals(t *testing.T) {
 	}
 }
 
+// With extreme data and hyperparameters, an entry is finite or the error is ErrNotFinite.
+func TestFoldsHessianOfExtremes(t *testing.T) {
+	fitted, finite := 0, 0
+	for seed := range uint64(numtest.Long(3000)) {
+		rng := rand.New(rand.NewPCG(seed, 58))
+		p := drawSecond(seed)
+		rows, n := p.d.X.Dims()
+		p.d.X, p.d.Y = mat.NewDense(rows, n, numtest.Extremes(rng, rows*n)), numtest.Extremes(rng, rows)
+		for j, v := range numtest.Extremes(rng, len(p.hyper)) {
+			p.hyper[j] = math.Abs(v)
+		}
+		if seed%3 == 0 {
+			p.l.NormaliseFolds(learn.FoldNormal{})
+		}
+		if p.l.Load(p.d) != nil || p.l.Folds(make([]float64, len(p.ddst)), p.hyper, p.folds) != nil {
+			continue
+		}
+		fitted++
+		h := mat.NewSymDense(len(p.hyper), nil)
+		err := p.l.FoldsHessian(nil, h, p.ddst, numtest.Extremes(rng, len(p.ddst)))
+		if err == nil {
+			finite++
+		} else if !errors.Is(err, qpdiff.ErrNotFinite) {
+			t.Errorf("problem %d: %v", seed, err)
+		}
+		for i := range p.hyper {
+			for j := range p.hyper {
+				if v := h.At(i, j); v-v != 0 {
+					t.Fatalf("problem %d: entry %v, error %v", seed, v, err)
+				}
+			}
+		}
+	}
+	if fitted < numtest.Long(3000)/20 || finite == 0 || finite == fitted {
+		t.Errorf("%d fits, %d finite Hessians", fitted, finite)
+	}
+}
+
 // A second FoldsHessian with the same workspace allocates nothing.
 func TestFoldsHessianAllocations(t *testing.T) {
 	for _, seed := range []uint64{1, 3, 7} {
