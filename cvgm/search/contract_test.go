@@ -14,6 +14,7 @@ import (
 	"cvgm/synth"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
 
 // A contestant is a searcher and the accuracy that the contract test requires.
@@ -54,6 +55,8 @@ func contestants() []contestant {
 		{name: "Adam", newSearcher: func(b int) Searcher { return Adam{StepSize: .05, MaxEvals: b} }, budget: 600, tol: 1e-6, gradient: true, needsBox: true},
 		{name: "AdaptiveGradient", newSearcher: func(b int) Searcher { return AdaptiveGradient{MaxEvals: b} }, budget: 300, tol: 1e-12, gradient: true},
 		{name: "QuasiNewton", newSearcher: func(b int) Searcher { return QuasiNewton{MaxEvals: b} }, budget: 40, tol: 1e-12, gradient: true, needsBox: true},
+		{name: "Newton", newSearcher: func(b int) Searcher { return Newton{MaxEvals: b} }, budget: 12, tol: 1e-12, gradient: true, needsBox: true},
+		{name: "LogSpace Newton", newSearcher: func(b int) Searcher { return LogSpace{Newton{MaxEvals: b}} }, budget: 20, tol: 1e-12, gradient: true, needsBox: true},
 		{name: "MultiStart", newSearcher: func(b int) Searcher {
 			return MultiStart{Searcher: QuasiNewton{MaxEvals: b}, Source: stream("multi-start"), Draw: draw, Starts: 1}
 		}, budget: 40, tol: 1e-12, gradient: true, needsBox: true},
@@ -78,6 +81,14 @@ func (q quadratic) eval(grad, x []float64) (float64, error) {
 		grad[0], grad[1] = g, h
 	}
 	return (u*g + v*h) / 2, nil
+}
+
+// hessian sets h to the matrix A.
+func (q quadratic) hessian(h *mat.SymDense) error {
+	h.SetSym(0, 0, q.a11)
+	h.SetSym(0, 1, q.a12)
+	h.SetSym(1, 1, q.a22)
+	return nil
 }
 
 // minimum returns the lowest value of the quadratic function within the box.
@@ -114,7 +125,7 @@ func TestSearchersFindTheConstrainedMinimumOfConvexQuadratics(t *testing.T) {
 	serial.Test(t)
 	for _, c := range contestants() {
 		for k, q := range quadratics {
-			best, err := Best(c.newSearcher(c.budget).Search(Problem{Objective: q.eval, Lower: boxLower, Upper: boxUpper}, []float64{1, 1}))
+			best, err := Best(c.newSearcher(c.budget).Search(Problem{Objective: q.eval, Hessian: q.hessian, Lower: boxLower, Upper: boxUpper}, []float64{1, 1}))
 			if err != nil {
 				t.Errorf("%s, quadratic %d: %v", c.name, k, err)
 			} else if excess := best.Loss - q.minimum(boxLower, boxUpper); !(excess >= -1e-15 && excess <= c.tol) {
@@ -156,7 +167,7 @@ func TestSearchersKeepTheContract(t *testing.T) {
 func TestSearchersWithoutGradientSpendTheirBudget(t *testing.T) {
 	for _, c := range contestants() {
 		for _, budget := range []int{1, 30} {
-			steps := Collect(t, c.newSearcher(budget), Problem{Objective: quadratics[3].eval, Lower: boxLower, Upper: boxUpper}, []float64{1, 1})
+			steps := Collect(t, c.newSearcher(budget), Problem{Objective: quadratics[3].eval, Hessian: quadratics[3].hessian, Lower: boxLower, Upper: boxUpper}, []float64{1, 1})
 			if c.ownBudget > 0 {
 				budget = c.ownBudget
 			}
@@ -178,7 +189,7 @@ func TestSearchersTakeOneSource(t *testing.T) {
 		RandomSearch{Source: source, Draw: draw, MaxEvals: 30}, CMAES{Source: source, MaxEvals: 30}, Bayesian{Source: source, MaxEvals: 9},
 		MultiStart{Searcher: QuasiNewton{MaxEvals: 5}, Source: source, Draw: draw, Starts: 3},
 	} {
-		search := s.Search(Problem{Objective: quadratics[3].eval, Lower: boxLower, Upper: boxUpper}, []float64{1, 1})
+		search := s.Search(Problem{Objective: quadratics[3].eval, Hessian: quadratics[3].hessian, Lower: boxLower, Upper: boxUpper}, []float64{1, 1})
 		taken = 0
 		for want := range 2 {
 			if _, err := Best(search); err != nil || taken != want+1 {
@@ -197,7 +208,8 @@ func disc(x []float64) {
 
 func TestSearchersProjectOrSayThatTheyNeedABox(t *testing.T) {
 	for _, c := range contestants() {
-		p := Problem{Objective: quadratic{1, 0, 1, [2]float64{3, 4}}.eval, Project: disc}
+		q := quadratic{1, 0, 1, [2]float64{3, 4}}
+		p := Problem{Objective: q.eval, Hessian: q.hessian, Project: disc}
 		best, err := Best(c.newSearcher(c.budget).Search(p, []float64{1, 1}))
 		if c.needsBox {
 			if !errors.Is(err, qpdiff.ErrDomain) {
@@ -229,6 +241,7 @@ func TestSearchersRefuseBadProblems(t *testing.T) {
 		"NaN start":       {Problem{Objective: f, Lower: boxLower, Upper: boxUpper}, []float64{1, nan}, qpdiff.ErrNotFinite},
 		"box and project": {Problem{Objective: f, Lower: boxLower, Upper: boxUpper, Project: disc}, []float64{1, 1}, qpdiff.ErrDomain},
 	} {
+		bad.p.Hessian = quadratics[0].hessian
 		for _, c := range contestants() {
 			if _, err := Best(c.newSearcher(30).Search(bad.p, bad.x0)); !errors.Is(err, bad.want) {
 				t.Errorf("%s, %s: error %v, want %v", name, c.name, err, bad.want)
@@ -256,6 +269,8 @@ func TestSearchersRefuseBadSettings(t *testing.T) {
 		{QuasiNewton{FirstStep: math.Inf(1)}, qpdiff.ErrDomain},
 		{QuasiNewton{Memory: -1}, qpdiff.ErrDomain},
 		{QuasiNewton{MaxStep: math.NaN()}, qpdiff.ErrDomain},
+		{Newton{FirstStep: -1}, qpdiff.ErrDomain},
+		{Newton{MaxStep: math.NaN()}, qpdiff.ErrDomain},
 		{MultiStart{Source: src, Draw: draw}, qpdiff.ErrShape},
 		{MultiStart{Searcher: QuasiNewton{}, Draw: draw}, qpdiff.ErrShape},
 		{MultiStart{Searcher: QuasiNewton{}, Source: src}, qpdiff.ErrShape},

@@ -7,6 +7,8 @@ import (
 	"cvgm/cvgm"
 	"cvgm/cvgm/search"
 	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // corner is a problem over x ≥ 0 whose minimum is at (1, 0), on a bound.
@@ -79,6 +81,21 @@ func ExampleAdaptiveGradient() {
 func ExampleQuasiNewton() {
 	lowest(search.QuasiNewton{})
 	// Output: [1.000 0.000] 4.000 <nil>
+}
+
+// The Hessian of (x₀ − 1)² + (x₁ + 2)² is constant. With a first radius of 1, which is the distance
+// between the bounds, the first step reaches the minimum.
+func ExampleNewton() {
+	problem := corner
+	problem.Hessian = func(h *mat.SymDense) error {
+		h.Zero()
+		h.SetSym(0, 0, 2)
+		h.SetSym(1, 1, 2)
+		return nil
+	}
+	best, err := search.Best(search.Newton{}.Search(problem, []float64{4, 4}))
+	fmt.Printf("%.3f %.3f after %d evaluations, %v\n", best.X, best.Loss, best.Evaluations, err)
+	// Output: [1.000 0.000] 4.000 after 2 evaluations, <nil>
 }
 
 func ExampleBayesian() {

@@ -33,6 +33,8 @@ func hostileSearchers() []contestant {
 		{"QuasiNewton, no Tol", func(b int) Searcher { return QuasiNewton{FirstStep: 1e200, MaxEvals: b, Tol: -1} }, true},
 		{"QuasiNewton, short", func(b int) Searcher { return QuasiNewton{FirstStep: 1e-200, MaxEvals: b, Memory: 1} }, true},
 		{"QuasiNewton, tiny MaxStep", func(b int) Searcher { return QuasiNewton{MaxStep: 1e-300, MaxEvals: b} }, true},
+		{"Newton, no Tol", func(b int) Searcher { return Newton{FirstStep: 1e200, MaxEvals: b, Tol: -1} }, true},
+		{"Newton, short", func(b int) Searcher { return Newton{FirstStep: 1e-200, MaxEvals: b} }, true},
 		{"CMAES, no Tol", func(b int) Searcher {
 			return CMAES{Source: stream("cma-es"), Sigma: 1e100, MaxEvals: b, Tol: -1}
 		}, false},
@@ -54,7 +56,7 @@ func TestSearchersTreatInfiniteLossesAsDocumented(t *testing.T) {
 		for _, loss := range []float64{math.NaN(), math.Inf(-1), math.Inf(1)} {
 			for _, at := range []int{1, 3} {
 				calls := 0
-				p := Problem{Lower: boxLower, Upper: boxUpper, Objective: func(grad, x []float64) (float64, error) {
+				p := Problem{Lower: boxLower, Upper: boxUpper, Hessian: quadratics[3].hessian, Objective: func(grad, x []float64) (float64, error) {
 					if calls++; calls == at {
 						setSlope(grad, math.NaN(), 1)
 						return loss, nil
@@ -73,7 +75,7 @@ func TestSearchersTreatInfiniteLossesAsDocumented(t *testing.T) {
 				switch inner.(type) {
 				case GridSearch, RandomSearch:
 					fine = math.IsInf(loss, 1)
-				case QuasiNewton, AdaptiveGradient, MultiStart, CMAES, Bayesian:
+				case QuasiNewton, Newton, AdaptiveGradient, MultiStart, CMAES, Bayesian:
 					fine = math.IsInf(loss, 1) && at > 1
 				}
 				if fine && err != nil || !fine && !errors.Is(err, qpdiff.ErrNotFinite) {
@@ -106,7 +108,7 @@ func TestSearchersMarkGeneralisedGradients(t *testing.T) {
 	for _, c := range contestants() {
 		marks := 0
 		last := false
-		p := Problem{Lower: boxLower, Upper: boxUpper, Objective: func(grad, x []float64) (float64, error) {
+		p := Problem{Lower: boxLower, Upper: boxUpper, Hessian: quadratics[0].hessian, Objective: func(grad, x []float64) (float64, error) {
 			last = x[0] < .9
 			return quadratics[0].eval(grad, x)
 		}, Generalised: func() bool { return last }}

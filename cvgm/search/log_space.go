@@ -7,6 +7,8 @@ import (
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // LogSpace runs a searcher on z = log x, for hyperparameters whose order of magnitude is unknown.
@@ -17,7 +19,8 @@ type LogSpace struct {
 	Searcher Searcher
 }
 
-// Search yields the steps of the inner searcher, with X and Grad converted from z to x. The problem
+// Search yields the steps of the inner searcher, with X and Grad converted from z to x. It converts
+// Problem.Hessian to z, too. The problem
 // must have a box with positive lower bounds.
 func (m LogSpace) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("LogSpace"), args.BadIf(m.Searcher == nil, "LogSpace.Searcher", qpdiff.ErrEmpty, "give a searcher", "is nil"))
@@ -36,7 +39,7 @@ func (m LogSpace) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			}
 		}
 		grad := w.Grad
-		inner := Problem{Lower: logs(p.Lower), Upper: logs(p.Upper), Generalised: p.Generalised, Restart: p.Restart, zeroIsArbitrary: true, scale: slices.Repeat([]float64{1}, len(x0))}
+		inner := Problem{Lower: logs(p.Lower), Upper: logs(p.Upper), Hessian: hessianInLogs(p.Hessian, w.X, grad), Generalised: p.Generalised, Restart: p.Restart, zeroIsArbitrary: true, scale: slices.Repeat([]float64{1}, len(x0))}
 		inner.Objective = func(dz, z []float64) (float64, error) {
 			toX(z)
 			if dz == nil {
@@ -59,6 +62,24 @@ func (m LogSpace) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 			}
 		}
 	})
+}
+
+// hessianInLogs returns the Hessian in log x of a function with the given Hessian in x, or nil for nil.
+// Both functions return the Hessian at the last evaluation, which was at x and had the gradient grad.
+func hessianInLogs(hessian func(h *mat.SymDense) error, x, grad []float64) func(h *mat.SymDense) error {
+	if hessian == nil {
+		return nil
+	}
+	return func(h *mat.SymDense) error {
+		err := hessian(h)
+		for i, xi := range x {
+			for j, xj := range x[i:] {
+				h.SetSym(i, i+j, h.At(i, i+j)*xi*xj)
+			}
+			h.SetSym(i, i, h.At(i, i)+grad[i]*xi)
+		}
+		return err
+	}
 }
 
 // logs returns the logarithms of v, or nil for nil.

@@ -13,7 +13,8 @@ import (
 // Plus returns the problem with the objective f + weight·r. Here f is the objective of p, and r is
 // an outer penalty on the coordinates. An outer penalty keeps a search of many hyperparameters from
 // fitting the validation rows. The parameter weight is in units of f/r. If weight is 0, the
-// objective is f, and r is not evaluated. If f or r returns an error, the search ends with this
+// objective is f, and r is not evaluated. Otherwise the problem has no Hessian, because r has none. If
+// f or r returns an error, the search ends with this
 // error. If weight is negative or not finite, the search ends with an error of kind
 // [qpdiff.ErrDomain]. The objective is not safe for concurrent use. [SquaredDistance] and
 // [SquaredLogDistance] make penalties, and cvgm.NestedScores compares weights.
@@ -27,6 +28,7 @@ func (p Problem) Plus(weight float64, r Objective) Problem {
 		args.BadIf(r == nil, "r", qpdiff.ErrEmpty, "give a penalty, for example SquaredDistance", "of Problem.Plus is nil"),
 	)
 	var slopes []float64
+	p.Hessian = nil // r has none
 	p.Objective = func(grad, x []float64) (float64, error) {
 		if err != nil {
 			return math.NaN(), err

@@ -7,6 +7,8 @@ import (
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/qpdiff"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // An Objective returns f(x). If grad is not nil, the objective overwrites grad with ∇f(x). One call
@@ -21,8 +23,8 @@ type Objective func(grad, x []float64) (float64, error)
 // search with an error of kind [qpdiff.ErrNotFinite]. At the start of a search, a loss of +Inf or a
 // gradient that is not finite also ends the search with this error. At later points, the effect of
 // such a loss or gradient depends on the searcher:
-//   - [QuasiNewton] and [AdaptiveGradient] treat the point as a failed trial and shorten the
-//     step.
+//   - [QuasiNewton], [Newton] and [AdaptiveGradient] treat the point as a failed trial and shorten
+//     the step.
 //   - [CMAES] and [Bayesian] rank a loss of +Inf last.
 //   - All remaining searchers with gradient end with an error.
 //
@@ -37,6 +39,11 @@ type Problem struct {
 	// constraint set is convex but not a box. If Project is nil, the set is the box of Lower and
 	// Upper. Searchers that need a box return an error for other sets.
 	Project func(x []float64)
+	// Hessian sets h to the Hessian matrix of the objective at the point of the last evaluation,
+	// which had a gradient. The matrix has one row for each coordinate. An error of Hessian ends the
+	// search. [Newton] requires Hessian, and other searchers do not call it. CV.Hessian of package
+	// cvgm is the Hessian of some CV losses.
+	Hessian func(h *mat.SymDense) error
 	// Generalised reports whether the last gradient is an element of the generalised derivative at a
 	// kink. A search calls Generalised after each gradient and marks the [Step]. If Generalised is
 	// nil, no gradient is marked.

@@ -48,6 +48,10 @@ func (c *bfgsMatrix) multiply(dst, v []float64, k int) {
 	}
 }
 
+func (c *bfgsMatrix) diagonal() []float64 { return c.diag }
+
+func (c *bfgsMatrix) times(dst, v []float64) { c.multiply(dst, v, c.stepCount) }
+
 // nextStorage returns storage for one more step. If the memory is full, it returns the storage of
 // the oldest step.
 func (c *bfgsMatrix) nextStorage() bfgsStep {

@@ -1,6 +1,10 @@
 package search
 
-import "gonum.org/v1/gonum/floats"
+import (
+	"math"
+
+	"gonum.org/v1/gonum/floats"
+)
 
 // The computed step is a minimiser of the model up to modelTol: the model's gradient falls to
 // modelTol times its value at the start. This remainder is far below the change of the gradient
@@ -10,7 +14,7 @@ const modelTol = 1e-10
 // boxModel minimises the model gᵀd + ½dᵀBd of the loss over the box lower − x ≤ d ≤ upper − x. It
 // uses conjugate gradients on the free coordinates. The set of free coordinates is determined anew
 // in two cases: when a coordinate reaches a bound, and when the minimum over the free coordinates
-// is reached.
+// is reached. If B has no positive curvature along a direction, d moves in this direction to a bound.
 type boxModel struct {
 	p                  Problem
 	maxMove            []float64 // the largest change of each coordinate in a step
@@ -18,6 +22,14 @@ type boxModel struct {
 	freeCoordinates    []bool
 	r, w               []float64 // the model's gradient r = g + Bd, and r divided by B's diagonal
 	v, bv              []float64 // a direction v, and Bv
+}
+
+// A modelMatrix is the symmetric matrix B of a model. It need not be positive definite.
+type modelMatrix interface {
+	// diagonal returns positive numbers near the diagonal of B, for the preconditioner.
+	diagonal() []float64
+	// times writes the product Bv to dst.
+	times(dst, v []float64)
 }
 
 // newBoxModel returns a model for steps that change each coordinate by at most maxMove·scale.
@@ -44,19 +56,19 @@ func (m *boxModel) snap(x, x0, d []float64) {
 }
 
 // minimise sets d.
-func (m *boxModel) minimise(d, x, g []float64, b *bfgsMatrix) {
+func (m *boxModel) minimise(d, x, g []float64, b modelMatrix) {
 	clear(d)
 	copy(m.r, g)
 	for i, v := range x {
 		lower, upper := m.p.bounds(i)
 		m.lowerGap[i], m.upperGap[i], m.freeCoordinates[i] = max(lower-v, -m.maxMove[i]), min(upper-v, m.maxMove[i]), true
 	}
-	enough := modelTol * modelTol * m.precondition(b.diag)
+	enough := modelTol * modelTol * m.precondition(b.diagonal())
 	for range 3*len(d) + 10 {
 		for i, r := range m.r {
 			m.freeCoordinates[i] = !(d[i] <= m.lowerGap[i] && r >= 0 || d[i] >= m.upperGap[i] && r <= 0)
 		}
-		rr := m.precondition(b.diag)
+		rr := m.precondition(b.diagonal())
 		if !(rr > enough) { // also if rr is NaN, because the model has overflowed
 			return
 		}
@@ -81,11 +93,15 @@ func (m *boxModel) precondition(diag []float64) (rr float64) {
 // conjugate moves d by the method of conjugate gradients in the free coordinates. It stops when a
 // coordinate reaches a bound, or when rᵀw is at most tol. At the start, the argument rr must be the
 // value of rᵀw.
-func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, tol float64) {
+func (m *boxModel) conjugate(d []float64, b modelMatrix, rr, tol float64) {
 	floats.ScaleTo(m.v, -1, m.w)
 	for range len(d) {
-		b.multiply(m.bv, m.v, b.stepCount)
-		t, hit := m.stepInside(d, rr/floats.Dot(m.v, m.bv))
+		b.times(m.bv, m.v)
+		t, vbv := math.Inf(1), floats.Dot(m.v, m.bv)
+		if !(vbv <= 0) {
+			t = rr / vbv
+		}
+		t, hit := m.stepInside(d, t)
 		floats.AddScaled(d, t, m.v)
 		floats.AddScaled(m.r, t, m.bv)
 		if hit >= 0 {
@@ -93,7 +109,7 @@ func (m *boxModel) conjugate(d []float64, b *bfgsMatrix, rr, tol float64) {
 			return
 		}
 		before := rr
-		if rr = m.precondition(b.diag); !(rr > tol) {
+		if rr = m.precondition(b.diagonal()); !(rr > tol) {
 			return
 		}
 		floats.Scale(rr/before, m.v)

@@ -387,19 +387,8 @@ func TestCMAESWithoutTolKeepsFinite(t *testing.T) {
 
 // Settings of zero are the documented defaults.
 func TestDefaultsAreThoseDocumented(t *testing.T) {
-	valley := Problem{Lower: []float64{-4, -4, -4}, Upper: []float64{4, 4, 4}, Objective: func(grad, x []float64) (float64, error) {
-		f := 1.
-		clear(grad)
-		for i := range 2 {
-			a, b := 1-x[i], x[i+1]-x[i]*x[i]
-			f += a*a + 100*b*b
-			if grad != nil {
-				grad[i] += -2*a - 400*b*x[i]
-				grad[i+1] += 200 * b
-			}
-		}
-		return f, nil
-	}}
+	valley := rosenbrock()
+	valley.Lower, valley.Upper = []float64{-4, -4, -4}, []float64{4, 4, 4}
 	draw := func(src Source, x []float64) {
 		for i := range x {
 			x[i] = 2*src.Float64() - 1
@@ -413,6 +402,7 @@ func TestDefaultsAreThoseDocumented(t *testing.T) {
 		{Adam{StepSize: .01}, Adam{StepSize: .01, Beta1: .9, Beta2: .999, MaxEvals: 1000, Tol: 1e-9}},
 		{AdaptiveGradient{}, AdaptiveGradient{FirstStep: .01, MaxEvals: 1000, Tol: 1e-9}},
 		{QuasiNewton{}, QuasiNewton{FirstStep: .2, Memory: 10, MaxEvals: 1000, Tol: 1e-9}},
+		{Newton{}, Newton{FirstStep: 1, MaxEvals: 1000, Tol: 1e-9}},
 		{CMAES{Source: src}, CMAES{Source: src, Population: 7, MaxEvals: 1000, Tol: 1e-12}},
 		{CMAES{Source: src}, CMAES{Source: src, Sigma: .3 * 8}},
 		{Bayesian{Source: src, MaxEvals: 15}, Bayesian{Source: src, Initial: 8, MaxEvals: 15, Candidates: 200}},

@@ -40,9 +40,9 @@ type Step struct {
 // all weights. If these rules give zero, the scale is the first nonzero number of the following:
 // |lower|, |upper|, the largest scale of the other coordinates, |f|/‖∇f‖∞ at the start, and 1.
 //
-// If the unit of a single coordinate changes, [QuasiNewton], [CMAES], [Bayesian] and [LogSpace]
-// make the same steps in the new unit. The steps of all other searchers change. A searcher with a
-// StepSize depends on the unit because StepSize has one unit for all coordinates.
+// If the unit of a single coordinate changes, [QuasiNewton], [Newton], [CMAES], [Bayesian] and
+// [LogSpace] make the same steps in the new unit. The steps of all other searchers change. A
+// searcher with a StepSize depends on the unit because StepSize has one unit for all coordinates.
 // [AdaptiveGradient] depends on the unit because it has one step size. A search over a set that is
 // not a box depends on the unit, too. If a coordinate starts at 0 without bounds, the searcher
 // assumes that it has the unit of the other coordinates.

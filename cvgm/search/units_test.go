@@ -7,6 +7,8 @@ import (
 
 	"cvgm/qpdiff/learntest/serial"
 	"cvgm/synth"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // A unitSearcher makes a searcher whose settings are in the unit f of the loss and the units x of
@@ -49,6 +51,9 @@ func UnitSearchers() []unitSearcher {
 		{Name: "QuasiNewton, Memory", Make: func(f float64, x []float64) Searcher { return QuasiNewton{Memory: 1, MaxEvals: budget} }, Own: true, needsBox: true},
 		{Name: "QuasiNewton, MaxStep", Make: func(f float64, x []float64) Searcher { return QuasiNewton{MaxStep: .01, MaxEvals: budget} }, Own: true, needsBox: true},
 		{Name: "QuasiNewton, FirstStep", Make: func(f float64, x []float64) Searcher { return QuasiNewton{FirstStep: 2, MaxEvals: budget} }, Own: true, needsBox: true},
+		{Name: "Newton", Make: func(f float64, x []float64) Searcher { return Newton{MaxEvals: budget} }, Own: true, needsBox: true},
+		{Name: "Newton, MaxStep", Make: func(f float64, x []float64) Searcher { return Newton{MaxStep: .01, MaxEvals: budget} }, Own: true, needsBox: true},
+		{Name: "LogSpace Newton", Make: func(f float64, x []float64) Searcher { return LogSpace{Newton{MaxEvals: budget}} }, Own: true, needsBox: true},
 		{Name: "MultiStart", Make: func(f float64, x []float64) Searcher {
 			return MultiStart{Searcher: QuasiNewton{MaxEvals: budget / 3}, Source: stream("units"), Draw: drawn(x), Starts: 3}
 		}, Own: true, needsBox: true},
@@ -109,6 +114,17 @@ func inUnits(p Problem, x0 []float64, f float64, x []float64) (Problem, []float6
 		}
 		return loss * f, err
 	}
+	if p.Hessian != nil {
+		q.Hessian = func(h *mat.SymDense) error {
+			err := p.Hessian(h)
+			for i := range x {
+				for j := i; j < len(x); j++ {
+					h.SetSym(i, j, h.At(i, j)*f/x[i]/x[j])
+				}
+			}
+			return err
+		}
+	}
 	return q, scaled(x0)
 }
 
@@ -122,15 +138,23 @@ func TestSearchersAreIndependentOfUnits(t *testing.T) {
 		q := quadratic{1 + src.Float64(), 0, .5 + src.Float64(), [2]float64{3*src.Float64() - 1, 3*src.Float64() - 1}}
 		q.a12 = src.Float64() - .5
 		offset := math.Floor(2 * src.Float64())
-		return unitProblem{x0: []float64{.2 + src.Float64(), .2 + src.Float64()}, Problem: Problem{Objective: func(grad, x []float64) (float64, error) {
-			// A quadratic to some power, at or above zero.
-			f, err := q.eval(grad, x)
+		// A quadratic to some power, at or above zero.
+		var f float64
+		slopes := mat.NewVecDense(2, nil)
+		p := Problem{Objective: func(grad, x []float64) (loss float64, err error) {
+			f, err = q.eval(slopes.RawVector().Data, x)
 			f++
 			for i := range grad {
-				grad[i] *= k * math.Pow(f, k-1) / 8
+				grad[i] = slopes.AtVec(i) * k * math.Pow(f, k-1) / 8
 			}
 			return (math.Pow(f, k) - 1 + offset) / 8, err
-		}}}
+		}, Hessian: func(h *mat.SymDense) error {
+			err := q.hessian(h)
+			h.ScaleSym(k*math.Pow(f, k-1)/8, h)
+			h.SymRankOne(h, k*(k-1)*math.Pow(f, k-2)/8, slopes)
+			return err
+		}}
+		return unitProblem{p, []float64{.2 + src.Float64(), .2 + src.Float64()}}
 	}
 	ones := []float64{1, 1}
 	for range 4 {
