@@ -6,7 +6,42 @@ import (
 	"cvgm/qpdiff"
 
 	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/gonum/mat"
 )
+
+// Hessian sets h to the Hessian of the CV loss in α, at the α of the last evaluation. It is the
+// Hessian that [search.Newton] needs. A CV has a Hessian if all of the following hold:
+//
+//   - The learner is a [learn.HessianFoldLearner] that fits all splits at once, such as a GLM of
+//     package penalised with the loss Squared. Each example is a training or a validation row of each
+//     split, and Prepare is nil or a [FixedPreparer] whose features are fixed.
+//   - Loss is [SquaredError].
+//   - Features and Hyper are nil, so that α consists of the learner's hyperparameters.
+//
+// Hessian uses the fits and the context of the last evaluation, and fits nothing. With J
+// hyperparameters it costs J solves for each split. The matrix h must have J rows; otherwise Hessian
+// panics. After an error h is undefined. Errors:
+//
+//   - ErrDomain: the CV has no Hessian.
+//   - ErrNotFitted: there is no evaluation, or the last one failed.
+//   - ErrIllPosed: the last evaluation fitted the splits one by one, because the joint fits failed
+//     or because it was a DataGradient.
+//   - ErrNotFinite: an entry overflows.
+func (cv *CV) Hessian(h *mat.SymDense) error {
+	if h.SymmetricDim() != cv.Dims() {
+		panic("cvgm: h has the wrong size")
+	}
+	if err := args.First(
+		args.BadIf(!cv.loo.hasHessian(&cv.c), "Config", qpdiff.ErrDomain, "search by QuasiNewton", "has no Hessian: it needs SquaredError, no Features, no Hyper, and a learner of folds with second derivatives that fits all splits at once"),
+		cv.checkEvaluated(),
+	); err != nil {
+		return err
+	}
+	if !cv.evalState.atOnce {
+		return args.Bad("CV", qpdiff.ErrIllPosed, "raise a penalty, or search by QuasiNewton", "has fitted its splits one by one in the last evaluation, without second derivatives")
+	}
+	return cv.loo.hessian(&cv.c, h)
+}
 
 // gradientOfSplits sets the hyperparameters' part of grad to the mean of the gradients of the k
 // splits. It also gathers the cotangents of the features.

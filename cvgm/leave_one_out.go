@@ -28,7 +28,8 @@ type leaveOneOut struct {
 	sums         normalise.Sums // for the deviations of scaled features
 	// prepared is the output of a FixedPreparer for all rows with a weight above 0, or nil if there is
 	// no FixedPreparer.
-	prepared *mat.Dense
+	prepared  *mat.Dense
+	curvature []float64 // second derivatives of the CV loss with respect to the predictions; nil before a Hessian
 }
 
 // allSplits computes the fits of all splits at once. The predictions, and their cotangents ddst,
@@ -221,7 +222,7 @@ func (a *leaveOneOut) addFolds(c *Config) bool {
 // entries returns the number of float64 values of a, without the learner.
 func (a *leaveOneOut) entries(c *Config) float64 {
 	m := float64(len(a.foldNormal.Scaled))
-	entries := 5*float64(len(a.fit.valY)) + m*float64(len(a.folds)) + 5*m
+	entries := 6*float64(len(a.fit.valY)) + m*float64(len(a.folds)) + 5*m
 	if c.Prepare != nil {
 		rows, _ := c.Data.X.Dims()
 		entries += 2 * float64(rows) * float64(c.width())
@@ -258,4 +259,30 @@ func (a *leaveOneOut) eval(c *Config, d learn.Data, hyper []float64, gradient bo
 func (a *leaveOneOut) backward(dhyper []float64, asTraining, asValidation *mat.Dense) bool {
 	a.fit.grad = learn.Grad{Hyper: dhyper, X: asTraining}
 	return a.splits.backward(&a.fit.workspace, &a.fit.grad, asValidation, a.fit.dprediction) == nil
+}
+
+// hasHessian reports whether hessian can be called. If a is nil, it returns false.
+func (a *leaveOneOut) hasHessian(c *Config) bool {
+	if a == nil || c.Features != nil || c.Hyper != nil {
+		return false
+	}
+	_, squared := c.Loss.(SquaredError)
+	_, twice := a.learner.(learn.HessianFoldLearner)
+	_, folds := a.splits.(*foldRows)
+	return squared && twice && folds
+}
+
+// hessian sets h to the Hessian of the CV loss at the last evaluation.
+func (a *leaveOneOut) hessian(c *Config, h *mat.SymDense) error {
+	if a.curvature == nil {
+		a.curvature = make([]float64, len(a.fit.prediction))
+		for i := range a.curvature {
+			a.curvature[i] = 2 * a.fit.valWeights.At(i) / a.fit.valWeights.Total(len(a.curvature))
+		}
+	}
+	if err := a.fit.setLoss(c, true, true); err != nil {
+		return err
+	}
+	h.Zero()
+	return a.learner.(learn.HessianFoldLearner).FoldsHessian(&a.fit.workspace, h, a.fit.dprediction, a.curvature)
 }
