@@ -145,7 +145,8 @@ func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
 // Folds writes predictions to dst, fold after fold: one prediction for each row of a fold. The
 // predictions for a fold come from a fit to the rows outside this fold, at the hyperparameters
 // hyper. A row may be in several folds, as with random splits. Folds discards the last fit, so that
-// VJP and JVP have no fit. FoldsVJP computes the derivatives of Folds.
+// VJP and JVP have no fit. FoldsVJP computes the derivatives of Folds, and FoldsHessian the second
+// derivatives in the hyperparameters.
 //
 // Folds is for the squared loss only. With q parameters, it costs q³/6 multiplications for each
 // fold of at least q/2 rows, and q² multiplications for each row of a smaller fold. Load has
