@@ -21,10 +21,10 @@ import (
 // radius (Conn, Gould and Toint 2000, chapter 6). A step may end at a local minimum of the model.
 //
 // Newton requires a box, an exact gradient and Problem.Hessian. It computes the Hessian once at each
-// accepted point. On cross-validation losses of 3 to 60 penalties, in logarithms, it needed between a
-// half and a fifth of the evaluations of [QuasiNewton]; with one penalty it needed as many. In addition
-// to its evaluations, a step for n coordinates costs some n³ operations, and more if it reaches many
-// bounds.
+// accepted point. On cross-validation losses of 3 to 60 penalties, in logarithms, the median search
+// needed half of the evaluations of [QuasiNewton]. With several local minima the two searches may end
+// at different ones. In addition to its evaluations, a step for n coordinates costs some n³ operations,
+// and more if it reaches many bounds.
 type Newton struct {
 	FirstStep float64 // the first radius; zero: 1
 	MaxStep   float64 // the largest radius; zero: no limit
