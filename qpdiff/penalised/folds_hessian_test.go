@@ -25,7 +25,7 @@ type secondProblem struct {
 // every seventh leaves one row out at a time. Some problems have fewer rows than features.
 func drawSecond(seed uint64) secondProblem {
 	rng := rand.New(rand.NewPCG(seed, 57))
-	p := secondProblem{foldProblem: draw(seed)}
+	p := secondProblem{foldProblem: drawFolds(seed)}
 	rows, n := p.d.X.Dims()
 	if seed%4 == 1 {
 		n = rows + rng.IntN(10)
