@@ -81,8 +81,8 @@ const (
 	safePivot = 1e-2
 	// maxProximal bounds the number of proximal steps.
 	maxProximal = 100
-	// stalledProximal and stalledDefinite are numbers of consecutive steps that do not halve the
-	// residual. After this number of steps, more steps gain nothing. stalledProximal applies to
+	// After stalledProximal or stalledDefinite consecutive steps that do not halve the residual, a
+	// solver stops, because more steps would gain nothing. stalledProximal applies to
 	// programs with a proximal term, whose steps may leave the residual unchanged for some time.
 	// stalledDefinite applies to definite programs, for which recentring helps at once or not at all.
 	stalledProximal = 10

@@ -179,7 +179,7 @@ type Tuned struct {
 	// constant prediction are better. The first warning then gives the reason. With
 	// Tuner.KeepWinner, Model is always the winner.
 	Choice Choice
-	// Model is fitted to all data. It is nil if ctx ended before the fit, and for a
+	// Model is fitted to all data. It is nil if ctx ended before the fit. It is also nil for a
 	// [learn.ClassLearner].
 	Model *cvgm.Model
 	// Pipeline is the model with the encoder and the classes of the table. Pipeline is nil if there

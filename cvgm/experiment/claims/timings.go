@@ -31,7 +31,7 @@ type Timings struct {
 	}
 }
 
-// Seconds returns the time of a notebook without stored results, in seconds. It returns NaN if the
+// Seconds returns the seconds that a notebook takes if no result is stored. It returns NaN if the
 // time is not recorded.
 func (t *Timings) Seconds(notebook string) float64 {
 	n, ok := t.Runs.Notebooks[notebook]

@@ -17,8 +17,8 @@ type LinearExamples struct {
 	Noise    float64 `help:"standard deviation of the noise in the scores whose signs are the labels" unit:"scores" range:"[0,∞)" small:"[.1,1]" setting:"labels x₁ − x₂ + ½x₃ + %v·ε, for classes their signs"`
 }
 
-// The paper gives no numbers of examples. With the numbers chosen here, all experiments run within
-// a minute.
+// The paper does not state how many examples it uses. With the numbers chosen here, all experiments
+// run within a minute.
 var defaultLinearExamples = LinearExamples{Train: 40, Features: 6, Noise: .5}
 
 // firstSeed is the seed of all streams in draw 0. A stream for a numbered data set has this seed in

@@ -41,8 +41,8 @@ func (e PenaltyCVGM) Setup(d experiment.RegressionData, data, splits synth.Sourc
 	return s, err
 }
 
-// Published draws data and splits as the published code does. It also returns the generator of
-// random numbers, from which later draws of the code continue.
+// Published returns data and splits that it draws as the published code draws them. It also returns
+// the generator of random numbers, from which later draws of the code continue.
 func (e PenaltyCVGM) Published(ctx context.Context, d experiment.PublishedRegression) (*experiment.Setup, *synth.NumPy, error) {
 	src, err := d.Source(ctx)
 	if err != nil {

@@ -209,8 +209,8 @@ func TestTheErrorsOfThePublishedGradientOffsetEachOther(t *testing.T) {
 }
 
 // The direction of each variant equals finite differences of a loss. Detached variants hold the
-// validation features constant in this loss. Published is omitted, because its direction is no
-// gradient.
+// validation features constant in this loss. The variant Published is omitted, because its
+// direction is no gradient.
 func TestVariantsAgainstDifferences(t *testing.T) {
 	src := synth.NewStream(1, "directions")
 	for _, e := range kernelExperiments {
