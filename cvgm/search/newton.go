@@ -95,8 +95,8 @@ func (m Newton) run(w *searchRun) {
 	}
 }
 
-// arrive accepts X and computes the Hessian and the step from X. It then yields the evaluation. It
-// returns false when the search ends.
+// arrive accepts X and computes the Hessian and the step from X. It then yields the evaluation, also
+// if the Hessian fails. It returns false when the search ends.
 func (r *newtonDescent) arrive() bool {
 	w := r.w
 	err := w.p.Hessian(r.hessian.h)
@@ -104,7 +104,9 @@ func (r *newtonDescent) arrive() bool {
 		err = args.Bad("Problem.Hessian", qpdiff.ErrNotFinite, "start where it is finite, or use QuasiNewton", "has an entry that is not finite")
 	}
 	if err != nil {
-		w.fail(err)
+		if w.yieldStep(false) {
+			w.fail(err)
+		}
 		return false
 	}
 	r.accept()

@@ -154,7 +154,8 @@ func TestNewtonTakesTheHessianAtAcceptedPoints(t *testing.T) {
 	}
 }
 
-// Newton needs a Hessian that succeeds and is finite. Plus adds a penalty without one.
+// Newton needs a Hessian that succeeds and is finite. An evaluation whose Hessian fails counts. Plus
+// adds a penalty without a Hessian.
 func TestNewtonRefusals(t *testing.T) {
 	broken := errors.New("broken")
 	p := Problem{Objective: quadratics[0].eval, Lower: boxLower, Upper: boxUpper}
@@ -170,10 +171,10 @@ func TestNewtonRefusals(t *testing.T) {
 	} {
 		p.Hessian = c.hessian
 		for _, s := range []Searcher{Newton{}, LogSpace{Newton{}}} {
-			_, err := Best(s.Search(p, []float64{1, 1}))
+			best, err := Best(s.Search(p, []float64{1, 1}))
 			var where *Error
-			if !errors.Is(err, c.want) || !errors.As(err, &where) || where.Evaluations != c.evaluations {
-				t.Errorf("%T, Hessian %s: %v", s, name, err)
+			if !errors.Is(err, c.want) || !errors.As(err, &where) || where.Evaluations != c.evaluations || best.Evaluations != c.evaluations {
+				t.Errorf("%T, Hessian %s: %v, best step %+v", s, name, err, best)
 			}
 		}
 	}
