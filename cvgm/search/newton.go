@@ -86,7 +86,7 @@ func (m Newton) run(w *searchRun) {
 	if !w.eval() {
 		return
 	}
-	n, most := len(w.X), cmp.Or(m.MaxStep, math.MaxFloat64)
+	n, most := len(w.X), min(cmp.Or(m.MaxStep, math.MaxFloat64), math.MaxFloat64)
 	r := &newtonDescent{descent: newDescent(QuasiNewton{Tol: m.Tol}, w), radius: min(cmp.Or(m.FirstStep, 1), most), mostRadius: most}
 	r.hessian = hessianMatrix{mat.NewSymDense(n, nil), make([]float64, n)}
 	r.lengthKnown = true
@@ -136,9 +136,17 @@ func (r *newtonDescent) setDiagonal() {
 // proposeWithin sets d to the step from x to the minimiser of the model within the radius.
 func (r *newtonDescent) proposeWithin() {
 	for i, x := range r.x {
-		r.box.maxMove[i] = r.radius * r.w.scaleAt(i, x)
+		r.box.maxMove[i] = min(r.radius*r.w.scaleAt(i, x), math.MaxFloat64)
 	}
 	r.box.minimise(r.d, r.x, r.grad, &r.hessian)
+}
+
+// stepLength returns the length of d, which is at most the radius.
+func (r *newtonDescent) stepLength() (length float64) {
+	for i, v := range r.d {
+		length = max(length, math.Abs(v)/r.w.scaleAt(i, r.x[i]))
+	}
+	return min(length, r.radius) // d or the quotient may overflow
 }
 
 // takeTrial evaluates at x + d. It then changes the radius, and accepts or rejects the point. It
@@ -146,10 +154,7 @@ func (r *newtonDescent) proposeWithin() {
 func (r *newtonDescent) takeTrial() bool {
 	w, slope := r.w, floats.Dot(r.grad, r.d)
 	r.hessian.times(r.y, r.d)
-	gain, length := -slope-floats.Dot(r.d, r.y)/2, 0.
-	for i, v := range r.d {
-		length = max(length, math.Abs(v)/w.scaleAt(i, r.x[i]))
-	}
+	gain, length := -slope-floats.Dot(r.d, r.y)/2, r.stepLength()
 	r.setPoint(1)
 	if !(gain > 0) || length < minStep || floats.Equal(w.X, r.x) {
 		return false

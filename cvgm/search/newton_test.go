@@ -282,3 +282,24 @@ type searcherFunc func(p Problem, x0 []float64)
 func (f searcherFunc) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return func(func(Step, error) bool) { f(p, x0) }
 }
+
+// The search ends if a step or the radius overflows, although it then makes no evaluation. Infinite
+// settings are limits like others.
+func TestNewtonEndsAfterOverflows(t *testing.T) {
+	for _, s := range []Newton{{}, {FirstStep: math.MaxFloat64}, {FirstStep: 1e300, MaxStep: math.Inf(1)}} {
+		for _, curvature := range []float64{-math.MaxFloat64, -1, -5e-324, 0, 1} {
+			for _, x := range []float64{0, 1, 1e200} {
+				p := Problem{Objective: func(grad, x []float64) (float64, error) {
+					grad[0] = -1
+					return -x[0], nil
+				}, Hessian: func(h *mat.SymDense) error { h.SetSym(0, 0, curvature); return nil }}
+				s.MaxEvals = 50
+				for step, err := range s.Search(p, []float64{x}) {
+					if step.Evaluations > s.MaxEvals || step.Evaluations == 0 || step.Evaluations == 1 && err != nil {
+						t.Errorf("%+v, curvature %v: step %v, %v", s, curvature, step, err)
+					}
+				}
+			}
+		}
+	}
+}
