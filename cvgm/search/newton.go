@@ -80,6 +80,9 @@ type newtonDescent struct {
 	*descent
 	hessian            hessianMatrix
 	radius, mostRadius float64
+	// leastLength is the length below which no step from x is tried: minStep times the length of the
+	// first step from x, or minStep for a step that is longer than the scales.
+	leastLength float64
 }
 
 func (m Newton) run(w *searchRun) {
@@ -112,6 +115,7 @@ func (r *newtonDescent) arrive() bool {
 	r.accept()
 	r.setDiagonal()
 	r.proposeWithin()
+	r.leastLength = minStep * min(r.stepLength(), 1)
 	return w.yieldStep(r.converged())
 }
 
@@ -156,7 +160,7 @@ func (r *newtonDescent) takeTrial() bool {
 	r.hessian.times(r.y, r.d)
 	gain, length := -slope-floats.Dot(r.d, r.y)/2, r.stepLength()
 	r.setPoint(1)
-	if !(gain > 0) || length < minStep || floats.Equal(w.X, r.x) {
+	if !(gain > 0) || length < r.leastLength || floats.Equal(w.X, r.x) {
 		return false
 	}
 	defined, more := r.tryPoint()
@@ -182,7 +186,7 @@ func (r *newtonDescent) takeTrial() bool {
 	if ratio > armijo {
 		return r.arrive()
 	}
-	if !w.yieldStep(false) {
+	if !r.reject() {
 		return false
 	}
 	r.proposeWithin()

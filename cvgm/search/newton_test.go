@@ -283,6 +283,37 @@ func (f searcherFunc) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	return func(func(Step, error) bool) { f(p, x0) }
 }
 
+// exponential returns 1 + factor·(exp(x − 1) − x), with the Hessian and a minimum at 1. The function
+// noise of the number of evaluations is added to the loss.
+func exponential(factor float64, noise func(evaluations int) float64) Problem {
+	at, evaluations := 0., 0
+	return Problem{Objective: func(grad, x []float64) (float64, error) {
+		at = x[0] - 1
+		evaluations++
+		grad[0] = factor * math.Expm1(at)
+		return 1 + factor*(math.Expm1(at)-at) + noise(evaluations), nil
+	}, Hessian: func(h *mat.SymDense) error { h.SetSym(0, 0, factor*math.Exp(at)); return nil }}
+}
+
+// A search converges at a minimum of any curvature. The last step may be very short in scales. Its
+// point may have a loss that exceeds the lowest loss by a rounding error.
+func TestNewtonConverges(t *testing.T) {
+	const rounding = 1e-13
+	for _, noise := range []func(int) float64{
+		func(int) float64 { return 0 },
+		func(evaluations int) float64 { return rounding * float64(evaluations) },
+	} {
+		for _, factor := range []float64{1, 10, 1e2, 1e3, 1e4, 1e5} {
+			for _, start := range []float64{.3, .7, 1.1, 1.3, 1.5, 2, 4} {
+				steps := Collect(t, Newton{}, exponential(factor, noise), []float64{start})
+				if last := steps[len(steps)-1]; !last.Converged || !(math.Abs(last.X[0]-1) < 1e-4) || last.Evaluations > 15 {
+					t.Errorf("factor %v from %v, noise %v: ends at %v after %d evaluations, converged %v", factor, start, noise(1), last.X, last.Evaluations, last.Converged)
+				}
+			}
+		}
+	}
+}
+
 // The search ends if a step or the radius overflows, although it then makes no evaluation. Infinite
 // settings are limits like others.
 func TestNewtonEndsAfterOverflows(t *testing.T) {
