@@ -126,6 +126,8 @@ func (r *newtonDescent) setDiagonal() {
 	for i, x := range r.x {
 		unit = max(unit, r.w.scaleAt(i, x))
 	}
+	_, exponent := math.Frexp(unit)
+	unit = math.Ldexp(.5, exponent) // a power of two: changes of units by powers of two then change no bit
 	share := func(i int) float64 { return max(r.w.scaleAt(i, r.x[i])/unit, minShare) }
 	diag := r.hessian.diag
 	for i := range diag {

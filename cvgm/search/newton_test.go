@@ -334,3 +334,17 @@ func TestNewtonEndsAfterOverflows(t *testing.T) {
 		}
 	}
 }
+
+// If the unit of each coordinate changes by a power of two of its own, the steps agree to the last bit.
+func TestNewtonInUnitsOfTwo(t *testing.T) {
+	const n = 5
+	src := synth.NewStream(3, "units of two")
+	for range 50 {
+		p, x0, ones, units := rosenbrock(), make([]float64, n), make([]float64, n), make([]float64, n)
+		for i := range x0 {
+			x0[i], ones[i], units[i] = 2*src.NormFloat64(), 1, math.Ldexp(1, int(60*src.Float64())-30)
+			p.Lower, p.Upper = append(p.Lower, x0[i]-src.Float64()), append(p.Upper, x0[i]+3*src.Float64())
+		}
+		checkUnits(t, "Newton", Newton{}, p, x0, 1, units, Collect(t, Newton{}, p, x0), 0)
+	}
+}
