@@ -27,6 +27,7 @@ import (
 //   - ErrIllPosed: the last evaluation fitted the splits one by one, because the joint fits failed
 //     or because it was a DataGradient.
 //   - ErrNotFinite: an entry overflows.
+//   - The error of the context, if the context has ended.
 func (cv *CV) Hessian(h *mat.SymDense) error {
 	if h.SymmetricDim() != cv.Dims() {
 		panic("cvgm: h has the wrong size")

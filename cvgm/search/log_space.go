@@ -20,8 +20,7 @@ type LogSpace struct {
 }
 
 // Search yields the steps of the inner searcher, with X and Grad converted from z to x. It converts
-// Problem.Hessian to z, too. The problem
-// must have a box with positive lower bounds.
+// Problem.Hessian to z, too. The problem must have a box with positive lower bounds.
 func (m LogSpace) Search(p Problem, x0 []float64) iter.Seq2[Step, error] {
 	settings := args.First(p.box("LogSpace"), args.BadIf(m.Searcher == nil, "LogSpace.Searcher", qpdiff.ErrEmpty, "give a searcher", "is nil"))
 	return search(p, x0, 1, true, settings, func(w *searchRun) {

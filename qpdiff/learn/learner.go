@@ -220,7 +220,7 @@ type HessianFoldLearner interface {
 type NormalFoldLearner interface {
 	FoldLearner
 	// NormaliseFolds sets the normalisation n that Folds applies after the next Load. If n is not the
-	// zero value, only Folds and FoldsVJP may follow this Load: Fit returns an error of kind
+	// zero value, only Folds and its derivatives may follow this Load: Fit returns an error of kind
 	// [qpdiff.ErrDomain].
 	NormaliseFolds(n FoldNormal)
 }

@@ -19,11 +19,12 @@ import (
 //
 // The last two terms come from a second derivative of β, which solves Hβ_ij = −S_iβ_j − S_jβ_i.
 //
-// With J penalties, N predicted rows and q parameters, K folds cost at most K·J·q² + N·J·q
-// multiplications, without the products of each S_i with two vectors. A computation for many folds
-// of less than q/2 rows uses the inverse of a matrix; a fold then costs only q multiplications for
-// each feature of a penalty. For 5 folds of 250 rows, with 20 penalties and 180 features, FoldsHessian
-// took 0.3 of the time of Folds and FoldsVJP, and 1 to 2.5 times this time for leave-one-out.
+// With J penalties, N predicted rows and q parameters, K folds cost some (K·q + N)·J·(q + J)
+// multiplications, and for each fold the products of each S_i with two vectors. A computation for
+// many folds of less than q/2 rows uses the inverse of a matrix; a solve then costs only q
+// multiplications for each feature of a penalty. For 5 folds of 250 rows, with 20 penalties and 180
+// features, FoldsHessian took 0.3 of the time of Folds and FoldsVJP, and 1 to 2.5 times this time for
+// leave-one-out.
 //
 // FoldsHessian returns the errors of FoldsVJP. If h has the wrong size, it panics.
 func (l *GLM) FoldsHessian(w *qpdiff.Workspace, h *mat.SymDense, ddst, curvature []float64) (err error) {

@@ -138,8 +138,8 @@ func (l *GLM) JVP(w *qpdiff.Workspace, dtheta []float64, d *learn.Grad) (err err
 func (l *GLM) FoldsAtOnce() bool { return l.Loss == Squared }
 
 // NormaliseFolds implements [learn.NormalFoldLearner]. If n.Scaled is not nil, a call of Folds
-// costs n³/6 multiplications for each fold, even for a small fold. A call of FoldsVJP then also
-// costs n³/6 multiplications for each fold of less than q/2 rows.
+// costs n³/6 multiplications for each fold, even for a small fold. A call of FoldsVJP or
+// FoldsHessian then also costs n³/6 multiplications for each fold of less than q/2 rows.
 func (l *GLM) NormaliseFolds(n learn.FoldNormal) { l.normal = n }
 
 // Folds writes predictions to dst, fold after fold: one prediction for each row of a fold. The
