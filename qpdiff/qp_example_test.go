@@ -61,8 +61,8 @@ func ExampleQP_simplex() {
 	// Output: [0.7 0.3 0.0]
 }
 
-// Three power plants with capacities share a demand of 6 at the least cost. The outputs of the
-// first two may differ by at most 1.
+// Three power plants of limited capacity supply 6 units at the lowest cost. The first two plants may
+// differ by at most 1 unit.
 func ExampleQP_twoSided() {
 	qp := qpdiff.QP{
 		Q: mat.NewDense(3, 3, []float64{1, 0, 0, 0, 4, 0, 0, 0, 1}),

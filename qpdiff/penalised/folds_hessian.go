@@ -66,11 +66,7 @@ func (d *foldDerivative) hessian(l *glmFit, h *mat.SymDense, ddst, curvature []f
 		l.state.Stop.Look()
 		p, beta := &f.parts[k], f.beta[k*q:(k+1)*q]
 		clear(d.u)
-		for at, i := range p.val {
-			l.setFoldRow(d.work, p, i)
-			dense.Axpy(ddst[at], d.work, d.u)
-		}
-		l.divideByScale(p, d.u)
+		l.startFold(k, d.u, nil, ddst)
 		d.solve(l, p, d.u)
 		d.setBetas(l, p, beta)
 		d.addPenalties(l)
