@@ -511,8 +511,12 @@ func (l *glmFit) roundingLength() float64 {
 // result fullStep is true, this point is the end of the step. Otherwise it is not far beyond the
 // minimum along the step.
 func (l *glmFit) search(fullStep bool) error {
+	// The unit of the step cancels in the comparison of slopes. In this unit, products with the step
+	// do not overflow.
+	_, exponent := math.Frexp(dense.Largest(l.step))
+	dense.ScaleBy(l.step, 1-exponent)
 	slope := dense.Dot(l.g, l.step)
-	t := 1.0
+	t := math.Ldexp(1, exponent-1)
 	for range mostHalvings {
 		l.state.Stop.Look()
 		for j, v := range l.theta {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"testing"
 
 	"cvgm/qpdiff"
@@ -383,11 +384,36 @@ func TestPassesCheckTheContext(t *testing.T) {
 	if _, err := l.NearFolds(theta[:1], theta[1:2], [][]int{{0}}); err != nil || ctx.checks < rows {
 		t.Errorf("NearFolds with %d rows checks the context %d times, error %v", rows, ctx.checks, err)
 	}
-	floats.Scale(1e200, d.Y)
+	// Newton's first step from η = 0 leads to η = 10⁹, and its end must be below 21.
+	const halvings = 26
+	counts := learn.Data{X: mat.NewDense(1, 1, []float64{1}), Y: []float64{1e9}}
+	p := &GLM{Loss: Poisson}
+	p.SetContext(ctx)
+	numtest.OK(t, p.Load(counts))
 	ctx.checks = 0
-	err := errors.Join(l.Load(d), l.Fit(theta, []float64{1}))
-	if !errors.Is(err, qpdiff.ErrNotFinite) || ctx.checks < mostHalvings {
+	if err := p.Fit(theta[:1], []float64{1e-6}); err != nil || ctx.checks < halvings {
 		t.Errorf("%d checks, error %v", ctx.checks, err)
+	}
+}
+
+// The fit to labels in a tiny or huge unit is the fit in this unit, although squares of the labels overflow.
+func TestUnitOfLabels(t *testing.T) {
+	d := casetest.RandomData(1, 30, 3, false)
+	labels := slices.Clone(d.Y)
+	var want []float64
+	for _, power := range []int{0, -900, -665, 665, 900} {
+		for i, v := range labels {
+			d.Y[i] = math.Ldexp(v, power)
+		}
+		l, theta := &GLM{}, make([]float64, 3)
+		numtest.OK(t, l.Load(d), l.Fit(theta, []float64{1}))
+		dense.ScaleBy(theta, -power)
+		if power == 0 {
+			want = theta
+		}
+		if !slices.Equal(theta, want) {
+			t.Errorf("in units of 2^%d: θ %v, want %v", power, theta, want)
+		}
 	}
 }
 
