@@ -45,6 +45,17 @@ func (d *Date) portable() *portable.DateFormat {
 // numeric reports whether the part is a number.
 func (p DatePart) numeric() bool { return p != PartMonth && p != PartWeekday }
 
+// longLayout is the layout of dates in descriptions and messages.
+const longLayout = "2 January 2006"
+
+// inWords describes the column's texts.
+func (d *Date) inWords() string {
+	if !partsOf(d.Layout).date {
+		return "times"
+	}
+	return "dates from " + d.First.Format(longLayout)
+}
+
 // equals reports whether d and e give equal columns.
 func (d *Date) equals(e *Date) bool {
 	if d == nil || e == nil {

@@ -137,9 +137,9 @@ func TestOrderOfDayAndMonth(t *testing.T) {
 		t.Errorf("levels: %+v", table.Columns)
 	}
 	for want, text := range map[string]string{
-		`"soon" in line 32, column "d", in place of a date in the format "2006-1-2"`: "d,y\n" + dailyLines(30) + "soon,1\n",
-		`CSV.Dates, column "d": layout is "day"`:                                     "day",
-		`"3.4.2025" in line 2, column "d"`:                                           "2006-01-02",
+		`"soon" in line 32, column "d", in place of a date in the format "2006-1-2" of 2 January 2006`: "d,y\n" + dailyLines(30) + "soon,1\n",
+		`CSV.Dates, column "d": layout is "day"`:                                                       "day",
+		`"3.4.2025" in line 2, column "d"`:                                                             "2006-01-02",
 	} {
 		c := CSV{Target: "y"}
 		if !strings.Contains(text, "\n") {

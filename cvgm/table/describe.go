@@ -27,7 +27,7 @@ type Description struct {
 // Described describes one column of a file.
 type Described struct {
 	Name    string
-	Kind    string   // in words: "number in kg", "date 2006-1-2", "12 levels", "text"
+	Kind    string   // in words: "number in kg", "dates from 2 January 2006", "12 levels", "text"
 	Levels  []string // of a categorical column, without the level other; the classes for the target
 	Missing int      // the number of rows without a value, among the used rows
 	Low     float64  // the smallest number; NaN if the column is not numeric
@@ -85,7 +85,7 @@ func (t *Table) Describe() *Description {
 		column := Described{Name: c.source(), Missing: t.missingCount(j), Low: math.NaN(), High: math.NaN(), Use: c.countInWords()}
 		switch {
 		case c.Date != nil:
-			column.Kind = "date " + c.Date.Layout
+			column.Kind = c.Date.inWords()
 		case c.Kind == Categorical:
 			column.Kind, column.Levels = fmt.Sprintf("%d levels", len(c.Levels)), c.Levels
 			if c.Other {

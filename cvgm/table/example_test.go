@@ -144,12 +144,12 @@ func ExampleDescription() {
 	fmt.Print(d)
 	// Output:
 	// 3 rows, and 1 left out that lack a value
-	// column  kind           missing  values       use
-	// sold    date 2006-1-2  0                     days: 1 feature, month: 1 feature, weekday: 2 features
-	// weight  number in g    1        800 to 1200  an error, as values are missing: set CSV.Missing
-	// town    2 levels       0                     1 feature
-	// id      text           0                     left out
-	// price   number in $    0        7 to 1200    target
+	// column  kind                     missing  values       use
+	// sold    dates from 4 March 2025  0                     days: 1 feature, month: 1 feature, weekday: 2 features
+	// weight  number in g              1        800 to 1200  an error, as values are missing: set CSV.Missing
+	// town    2 levels                 0                     1 feature
+	// id      text                     0                     left out
+	// price   number in $              0        7 to 1200    target
 	// Column "id" has 3 different texts in 3 rows and is left out as an identifier. CSV.Categorical overrules this choice.
 	// Column "weight" holds the units g (1), kg (1): all become g. CSV.Numbers overrules this choice.
 }

@@ -37,12 +37,20 @@ func (k *kinds) addDateColumns(i int, levels []string, number bool) (bool, error
 		if monthFirst(layout) != first {
 			layout, layouts[otherForm] = layouts[otherForm], layout
 		}
-		note(name, "CSV.Dates", "Column %q holds dates such as %q, which may begin with the day or the month: they are read as %q, not as %q.", name, levels[0], layout, layouts[otherForm])
+		example := levels[max(0, slices.IndexFunc(levels, func(text string) bool { return longDate(layout, text) != longDate(layouts[otherForm], text) }))]
+		note(name, "CSV.Dates", "Column %q holds dates such as %q, which may begin with the day or the month: this one is read as %s in the format %q, not as %s in the format %q.",
+			name, example, longDate(layout, example), layout, longDate(layouts[otherForm], example), layouts[otherForm])
 	}
 	if strings.Contains(layout, "06") && !strings.Contains(layout, "2006") {
 		k.noteTwoDigits(name, layout, levels)
 	}
 	return true, k.addDates(i, layout)
+}
+
+// longDate returns the date of a text in the form "2 January 2006". The layout parses the text.
+func longDate(layout, text string) string {
+	t, _ := portable.ParseDate(layout, text)
+	return t.Format(longLayout)
 }
 
 // noteTwoDigits adds a note on a column of dates with years of two digits. A year after plannedYear
@@ -94,7 +102,7 @@ func (k *kinds) errDate(i int, layout string) error {
 		return !ok && !k.text.reader.isMissing(record[i])
 	})
 	return args.Bad("CSV", qpdiff.ErrDomain, "put a date there, remove the line, or set CSV.MissingTexts, Dates, Categorical or Ignore",
-		"holds %q in line %d, column %q, in place of a date in the format %q", k.text.records[r][i], k.text.lines[r], k.text.header[i], layout)
+		"holds %q in line %d, column %q, in place of a date in the format %q of %s", k.text.records[r][i], k.text.lines[r], k.text.header[i], layout, longLayout)
 }
 
 // addDates adds columns for days, year, month, weekday and hour, without the parts that are equal

@@ -249,7 +249,7 @@ func (k *kinds) kindOfDates(i, dateCount, valueCount int) digitKind {
 	name, levels := k.text.header[i], k.text.levels(i)
 	example := levels[slices.IndexFunc(levels, digitDate)]
 	if dateCount == valueCount && len(levels) >= leastRows {
-		k.addNote(name, "CSV.Numeric", "Column %q holds numbers such as %s, which are read as dates in the format %q.", name, example, digitLayout)
+		k.addNote(name, "CSV.Numeric", "Column %q holds numbers such as %s, which are read as dates: this one as %s.", name, example, longDate(digitLayout, example))
 		return dateDigits
 	}
 	if others := slices.DeleteFunc(levels, digitDate); len(others) > 0 {

@@ -91,9 +91,9 @@ func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
 			apart = math.Max(apart, c.Apart())
 		}
 	}
-	for _, what := range []struct{ input, name string }{{"", "all"}, {"X", "in the training data"}} {
+	for _, what := range []struct{ input, name string }{{"", "derivatives"}, {"X", "derivatives in the training data"}} {
 		e, mixed, n := worstDerivative(r, what.input)
-		m := Measurement{Text: fmt.Sprintf("largest relative distance from the best finite difference, %d derivatives (%s)", n, what.name), Setting: describe("of "+strings.Join(r.Examples(), ", "), r.Params, fmt.Sprintf("central differences of a random projection along a random direction of each input, by the best of %d steps", len(r.Steps))), Ours: e,
+		m := Measurement{Text: fmt.Sprintf("largest relative distance of %d %s from the best finite difference", n, what.name), Setting: describe("of "+strings.Join(r.Examples(), ", "), r.Params, fmt.Sprintf("central differences of a random projection along a random direction of each input, by the best of %d steps", len(r.Steps))), Ours: e,
 			Control: &Control{Text: "from the difference in the next input, the least", Ours: mixed}}
 		if what.input == "" {
 			m.role = exactGradients
@@ -152,7 +152,7 @@ func (all *measurements) errata(r *differentiability.ErrataResult) {
 	all.add(saysSVMDifferentiable, Measurement{Text: "smallest eigenvalue of its quadratic program, which is to be positive definite", Setting: "in θp, θn and the slacks t, of which t and θp + θn have no curvature, whatever the data", Ours: once(r.Program.SVM),
 		Remark: erratumRemark}, aboveRule(1e-9, computedDifference).or(PaperError))
 	kink := Measurement{Text: "jump of the slope of θ in the weight a of the hinge loss, where θ = min(a, 1)", Setting: "two examples x = y = ±1, θ minimises the mean of a·max(0, 1−m) plus ½θ²: slopes from the left and from the right at a = 1", Ours: jump(r.Loss.Left, r.Loss.Right),
-		Remark: "The program is convex in θ. Its solution has a kink in α wherever an example reaches the margin, as that of the support vector machine has. " + erratumRemark}
+		Remark: "The program is convex in θ. Its solution has a kink in α wherever an example reaches the margin, as the solution of the support vector machine does. " + erratumRemark}
 	all.add(saysSmoothInAlpha, kink, smooth)
 	all.add(saysBayesRule, Measurement{Text: "radius at which the likelier class changes", Setting: describe(kernels.DefaultRings().RingsData), Quoted: Printed.Rings.Radius, Ours: once(r.Bayes.Radius),
 		Control: &Control{Text: "the best half-plane's x₁", Ours: once(r.Bayes.Offset)}}, asPrinted(Printed.Rings.Radius))

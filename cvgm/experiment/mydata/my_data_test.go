@@ -367,7 +367,7 @@ func TestMyDataColumnParameters(t *testing.T) {
 		got = append(got, fmt.Sprintf("%s: %s, %d, %s, %d", c.Name, c.Kind, c.Missing, c.Use, len(c.Choices)))
 	}
 	want := []string{"code: 3 levels, 0, 2 features, 0", "price: number in €, 1, 1 feature, the mean for a missing value, 0", "weight: number in kg, 0, 1 feature, the mean for a missing value, 0",
-		"sold: date 02/01/2006, 0, days: 1 feature, month: 5 features, weekday: 5 features, 0", "y: number, 0, target, 0", "w: number, 0, weights of the rows, 0"}
+		"sold: dates from 3 April 2025, 0, days: 1 feature, month: 5 features, weekday: 5 features, 0", "y: number, 0, target, 0", "w: number, 0, weights of the rows, 0"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q\nwant\n%q", got, want)
 	}
@@ -384,7 +384,7 @@ func TestMyDataWarnsOfUncertainColumns(t *testing.T) {
 	if c := r.Columns[0].Choices; len(c) != 1 || c[0].Parameter != "Ignore" {
 		t.Errorf("%+v", r.Columns[0])
 	}
-	for _, want := range []string{`"id" seems to number the rows, and is read as a feature. The parameter Ignore overrules this choice.`, `"street" has 24 different texts in 24 rows and is left out as an identifier. The parameter Categorical overrules this choice.`, `which may begin with the day or the month: they are read as "1/2/2006", not as "2/1/2006". The parameter Dates overrules this choice.`} {
+	for _, want := range []string{`"id" seems to number the rows, and is read as a feature. The parameter Ignore overrules this choice.`, `"street" has 24 different texts in 24 rows and is left out as an identifier. The parameter Categorical overrules this choice.`, `which may begin with the day or the month: this one is read as 2 January 2025 in the format "1/2/2006", not as 1 February 2025 in the format "2/1/2006". The parameter Dates overrules this choice.`} {
 		if strings.Count(warnings, want) != 1 {
 			t.Errorf("no %q in\n%s", want, warnings)
 		}
