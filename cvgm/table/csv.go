@@ -98,7 +98,7 @@ type CSV struct {
 	Missing   MissingRule
 	MissingIn map[string]MissingRule
 	// MissingTexts are the fields that denote a missing value. Upper and lower case count as equal.
-	// If MissingTexts is nil, they are "", "NA", "NaN", "null" and "?".
+	// If MissingTexts is nil, they are "", "NA", "N/A", "NaN", "null" and "?".
 	MissingTexts []string
 	// Unknown is the rule for a level that is in a row for a prediction, but not in the training
 	// table. The zero value is UnknownIsError.
@@ -269,7 +269,7 @@ func (c CSV) dropRows(text *csvText, roles []role) error {
 func newCSVReader(c CSV) *csvReader {
 	r := &csvReader{comma: c.Comma, missingTexts: slices.Clone(c.MissingTexts), unknown: c.Unknown, maxBytes: c.MaxBytes}
 	if c.MissingTexts == nil {
-		r.missingTexts = []string{"", "NA", "NaN", "null", "?"}
+		r.missingTexts = []string{"", "NA", "N/A", "NaN", "null", "?"}
 	}
 	return r
 }

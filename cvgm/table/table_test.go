@@ -303,6 +303,20 @@ func TestFirstMissingValueIsNamed(t *testing.T) {
 	}
 }
 
+// The usual texts of a missing value are missing by default, in upper and lower case. Other texts,
+// None for instance, may be levels.
+func TestDefaultMissingTexts(t *testing.T) {
+	for _, text := range []string{"", "NA", "n/a", "N/A", "nan", "NULL", "?"} {
+		table := readTable(t, CSV{Missing: MissingIsMean}, "a,y\n1,5\n"+text+",6\n3,7\n")
+		if c := table.Columns[0]; c.Kind != Numeric || table.missingCount(0) != 1 {
+			t.Errorf("%q: kind %v, %d missing values", text, c.Kind, table.missingCount(0))
+		}
+	}
+	if levels := readTable(t, CSV{}, "a,y\nbrick,5\nNone,6\nbrick,7\n").Columns[0].Levels; len(levels) != 2 {
+		t.Errorf("with None: levels %q", levels)
+	}
+}
+
 // Read reads the target numbers 0 and 1 as classes, unless CSV.Numeric names the target.
 func TestKindOfTheTarget(t *testing.T) {
 	const text = "a,y\n1,0\n2,1\n3,0\n"

@@ -33,7 +33,7 @@ type MyDataParams struct {
 	Weights       string   `help:"column with the weight of each row, a number of 0 or more; empty: all rows count alike" range:"text"`
 	Group         string   `help:"column whose equal values stay together in all folds; empty: none" range:"text"`
 	Missing       string   `help:"what a missing value does: the mean or a level of its own replaces it, or it drops the row, or it is an error" range:"{mean,drop,error}" small:"{mean,drop}"`
-	MissingTexts  []string `help:"texts of a missing value, in upper or lower case; empty: an empty field, NA, NaN, null and ?" range:"text"`
+	MissingTexts  []string `help:"texts of a missing value, in upper or lower case; empty: an empty field, NA, N/A, NaN, null and ?" range:"text"`
 	Comma         string   `help:"character between fields, or the word tab; empty: a comma, semicolon, tab or |, by the first lines" range:"text"`
 	Threshold     float64  `help:"decision value above which a row is called Positive in the confusion; 0: the default, for log odds the probability 1/2" range:"(-∞,∞)"`
 	OuterFolds    int      `help:"outer folds of the nested estimate of the risk; 0: no estimate" range:"[0,∞)" small:"[2,3]"`
