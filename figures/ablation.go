@@ -41,36 +41,52 @@ func AblationTable(r *samplesize.AblationResult) *Table {
 
 // AblationBySize compares two descents on the rings, as a function of the number of training
 // examples. It shows the error rate after the descent of the CV loss, minus the error rate after
-// the descent of the training loss. All panels in a row have the same number of splits, but
-// different numbers of steps.
+// the descent of the training loss. Each panel has another number of steps, and each line another
+// number of splits.
 func AblationBySize(r *samplesize.AblationResult) *Figure {
 	p := r.Params.Rings
 	f := &Figure{
-		Name: "ablation_rings", Width: 10.5 * vg.Inch, Height: vg.Length(len(p.Ks)) * 3.4 * vg.Inch, Legend: LegendBelow, SameAxes: true,
-		Caption: fmt.Sprintf("Rings, learned kernel: test error after a descent of the CV loss minus test error after a descent of the training loss, against the number of training examples. "+
-			"Points are means over %d data sets, bands 95 %% confidence intervals; below 0 the CV loss is the better one to descend.", r.Params.Seeds),
+		Name: "ablation_rings", Width: 11 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
+		Caption: fmt.Sprintf("Rings, learned kernel: test error after a descent of the CV loss minus test error after a descent of the training loss, in percentage points. "+
+			"Below 0 the CV loss is better to descend. Means over %d data sets.", r.Params.Seeds),
 	}
-	for _, k := range p.Ks {
-		var panels []*Panel
-		for _, budget := range p.Budgets {
-			title := fmt.Sprintf("%d splits, %d steps", k, budget)
-			panel := NewPanel(title, title, "training examples", "test error, CV minus training").Grid().LogAxes(true, false)
+	for _, budget := range p.Budgets {
+		title := fmt.Sprintf("%d steps", budget)
+		panel := NewPanel(title, title, "training examples", "CV minus training, points").LabelX(Log10s(chart.Floats(p.Sizes))).Grid()
+		for i, k := range p.Ks {
 			var sizes []float64
 			var differences []experiment.Estimate
 			for _, row := range r.Rows[:len(p.Ks)*len(p.Sizes)*len(p.Budgets)] {
 				if row.K == k && row.Budget == budget {
 					sizes = append(sizes, float64(row.Train))
-					differences = append(differences, row.CVLessTraining.Difference)
+					differences = append(differences, row.CVLessTraining.Difference.Times(100))
 				}
 			}
-			mean, low, high := meansAndEnds(differences)
-			panel.Band("95 % interval", Log10s(sizes), low, high, Style{Color: Blue})
-			panel.Line("CV minus training", Log10s(sizes), mean, Style{Color: Blue, Width: 2})
-			panel.Scatter("CV minus training, mean", Log10s(sizes), mean, Style{Color: Blue, GlyphRadius: 3, Unlisted: true})
-			panel.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-			panels = append(panels, panel)
+			drawMeans(panel, fmt.Sprintf("%d splits", k), Log10s(sizes), differences, Style{Color: chart.PaletteColor(len(p.Ks) - 1 - i), Width: 2, Dash: chart.Dashes[(len(p.Ks)-1-i)%len(chart.Dashes)]})
 		}
-		f.Panels = append(f.Panels, panels)
+		markNoDifference(panel)
+		f.Panels[0] = append(f.Panels[0], panel)
 	}
 	return f
+}
+
+// drawMeans plots means as a line with a dot at each of them, and their confidence intervals as a
+// band.
+func drawMeans(p *Panel, name string, x []float64, means []experiment.Estimate, s Style) {
+	mean, low, high := meansAndEnds(means)
+	p.Band(name+", interval", x, low, high, s)
+	p.Line(name, x, mean, s)
+	p.Scatter(name+", mean", x, mean, Style{Color: s.Color, GlyphRadius: 2.5, Unlisted: true})
+}
+
+// markNoDifference draws three reference lines on a panel of differences of accuracies or error
+// rates in percentage points: no difference, and the smallest difference that matters, upwards and
+// downwards.
+func markNoDifference(p *Panel) {
+	const points = 100 * claims.AccuracyMatters
+	small := Style{Color: Grey, Width: .8, Dash: []vg.Length{6, 3}}
+	p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+	p.HLine("smallest difference that matters", points, small)
+	small.Unlisted = true
+	p.HLine("smallest difference that matters", -points, small)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +12,9 @@ import (
 	"cvgm/cvgm/experiment/kernels"
 	"cvgm/cvgm/experiment/samplesize"
 	"cvgm/figures/internal/chart"
+
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
 )
 
 // Every output of the learned kernels can be drawn from small and unusual results.
@@ -76,5 +80,33 @@ func TestSampleSizeOutputs(t *testing.T) {
 				t.Errorf("the note does not name the failed cells: %q", note)
 			}
 		})
+	}
+}
+
+// Neighbouring sizes are pooled if the larger ones are at most a third larger. Few examples are not
+// pooled with more.
+func TestSizeGroups(t *testing.T) {
+	r := &samplesize.Result{Sizes: []int{6, 8, 9, 12, 16, 17}, Params: samplesize.SampleSizeParams{SmallSize: 8}}
+	if got, want := sizeGroups(r), [][]int{{0, 1}, {2, 3}, {4, 5}}; !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("the groups are %v, want %v", got, want)
+	}
+	a, b := [][]float64{{1, 2}, {math.NaN(), 6}}, [][]float64{{1, 1}, {0, 2}}
+	if e := pooledSizes([][]int{{0, 1}}, a, b)[0]; e.N != 3 || math.Abs(e.Mean-5./3) > 1e-15 {
+		t.Errorf("the mean of the differences 0, 1 and 4 is %v", e)
+	}
+}
+
+// One panel with a much larger range than the others has axes of its own. The others share theirs.
+func TestRivalsShareAxes(t *testing.T) {
+	r := &samplesize.Result{Sizes: []int{8, 20}, Overfitting: []experiment.Estimate{{N: 2}, {N: 2}}, Methods: make([]samplesize.SizeMethod, samplesize.SizeQuadratic)}
+	for k, lead := range []float64{.01, .3, .02} {
+		at := experiment.Estimate{Mean: lead, Margin: .01, N: 2}
+		r.Methods = append(r.Methods, samplesize.SizeMethod{Name: strconv.Itoa(k), Full: samplesize.SizeComparison{BySize: []experiment.Estimate{at, at}}})
+	}
+	f := SampleSizeRivals(r)
+	var axes []chart.Box
+	f.LayOut(draw.New(vgsvg.New(f.Width, f.Height)), func(p *Panel, _ draw.Canvas, box chart.Box) { axes = append(axes, box) })
+	if axes[0] != axes[2] || axes[0].Ymax > 10 || axes[1].Ymax < 30 {
+		t.Errorf("the axes are %v", axes)
 	}
 }

@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,7 @@ import (
 	"cvgm/cvgm/experiment/samplesize"
 	"cvgm/figures/internal/chart"
 
+	"gonum.org/v1/gonum/stat"
 	"gonum.org/v1/plot/vg"
 )
 
@@ -37,64 +39,114 @@ var sizeStyles = []Style{
 }
 
 // SampleSizeCurves shows the accuracy as a function of the size of the training set, as the paper's
-// figure does. It shows means and 95 % confidence intervals. The right panel enlarges all methods
-// but SizeNetworkText and SizeLogistic.
+// figure does. The right panel shows by how much the methods that learn are worse than the Bayes
+// rule: all methods but SizeNetworkText and SizeLogistic.
 func SampleSizeCurves(r *samplesize.Result) *Figure {
 	all := NewPanel("all methods", "all methods", "training examples", "test accuracy")
-	best := NewPanel("methods that learn", "the methods that learn, enlarged", "training examples", "test accuracy")
-	for _, p := range []*Panel{all, best} {
-		p.Direct = true
-		var curves []sizeCurve
-		for k, m := range r.Methods {
-			if k >= samplesize.SizeQuadratic {
-				continue
-			}
-			if p == all || k != samplesize.SizeNetworkText && k != samplesize.SizeLogistic {
-				curves = append(curves, sizeCurve{m.Name, m.Mean, sizeStyles[k]})
-			}
+	const floor = -1 // a tenth of a percentage point is far too little to matter
+	best := NewPanel("below the Bayes rule", "the methods that learn, below the Bayes rule", "training examples", "points below the Bayes rule").ClampLow(floor)
+	groups := sizeGroups(r)
+	bayes := chart.Nth(r.Methods, samplesize.SizeBayes).Accuracy
+	var accuracies, distances []sizeCurve
+	for k, m := range r.Methods[:min(samplesize.SizeQuadratic, len(r.Methods))] {
+		accuracies = append(accuracies, sizeCurve{m.Name, pooledSizes(groups, m.Accuracy, nil), sizeStyles[k]})
+		if k != samplesize.SizeBayes && k != samplesize.SizeNetworkText && k != samplesize.SizeLogistic {
+			distances = append(distances, sizeCurve{m.Name, pooledSizes(groups, bayes, m.Accuracy), sizeStyles[k]})
 		}
-		drawSizeCurves(p, r.Sizes, curves)
 	}
+	x := pooledAxis(r, groups)
+	drawSizeCurves(all, x, accuracies, func(v []float64) []float64 { return v })
+	drawSizeCurves(best, x, distances, func(v []float64) []float64 {
+		return chart.ClampedLog10s(chart.Mapped(v, func(x float64) float64 { return 100 * x }), floor)
+	})
 	return &Figure{Name: "sample_size", Width: 10.5 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{all, best}},
-		Caption: fmt.Sprintf("Test accuracy on the rings against the number of training examples, as means over %d data sets of each size. Right: the methods that learn, enlarged. The paper's text gives %s for the Bayes rule.", r.Params.Seeds, claims.Printed.Rings.Bayes.Paper)}
+		Caption: fmt.Sprintf("Test accuracy on the rings by number of training examples. Right: percentage points below the Bayes rule on the same data. Means over %d data sets of each size; sizes within a third of each other are pooled. The paper's text gives %s for the Bayes rule.", r.Params.Seeds, claims.Printed.Rings.Bayes.Paper)}
 }
 
 // SampleSizeLead shows the lead of CVGM over the network that is trained by Adam: the difference of
 // their accuracies on the same data.
 func SampleSizeLead(r *samplesize.Result) *Figure {
-	p := NewPanel("lead over Adam", "", "training examples", "CVGM minus network by Adam, test accuracy")
-	adam := chart.Nth(r.Methods, samplesize.SizeAdam)
-	drawSizeCurves(p, r.Sizes, []sizeCurve{
-		{chart.Nth(r.Methods, samplesize.SizeCVGMFull).Name, adam.Full.BySize, sizeStyles[samplesize.SizeCVGMFull]},
-		{chart.Nth(r.Methods, samplesize.SizeCVGMPublished).Name, adam.Published.BySize, sizeStyles[samplesize.SizeCVGMPublished]},
-	})
-	if small := r.Params.SmallSize; small > r.Params.MinSize && small < r.Params.MaxSize {
-		p.VLine(fmt.Sprintf("%d examples", small), math.Log10(float64(small)), Style{Color: Grey, Width: 1, Dash: []vg.Length{4, 3}})
+	p := NewPanel("lead over Adam", "", "training examples", "lead over the network, points")
+	groups := sizeGroups(r)
+	var leads []sizeCurve
+	for _, k := range []int{samplesize.SizeCVGMFull, samplesize.SizeCVGMPublished} {
+		m := chart.Nth(r.Methods, k)
+		leads = append(leads, sizeCurve{m.Name, pooledSizes(groups, m.Accuracy, chart.Nth(r.Methods, samplesize.SizeAdam).Accuracy), sizeStyles[k]})
 	}
-	p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-	return &Figure{Name: "sample_size_lead", Width: 5.5 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("Test accuracy, CVGM minus the network trained by Adam on the same data, along the full and along the published gradient, as means over %d data sets of each size. Above 0 CVGM is more accurate. The paper finds CVGM ahead with few examples. The tables count sizes up to the vertical line as few.", r.Params.Seeds)}
+	drawSizeCurves(p, pooledAxis(r, groups), leads, func(v []float64) []float64 { return chart.Mapped(v, func(x float64) float64 { return 100 * x }) })
+	if small := r.Params.SmallSize; small > r.Params.MinSize && small < r.Params.MaxSize {
+		p.VLine(fmt.Sprintf("%d examples", small), math.Log10(float64(small)), Style{Color: Grey, Width: 1})
+	}
+	markNoDifference(p)
+	return &Figure{Name: "sample_size_lead", Width: 7 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
+		Caption: fmt.Sprintf("Test accuracy of CVGM minus the accuracy of the network trained by Adam on the same data, in percentage points. The paper finds CVGM ahead with few examples; the tables count sizes up to the vertical line as few. Means over %d data sets of each size; neighbouring sizes are pooled.", r.Params.Seeds)}
 }
 
 // SampleSizeRivals shows the lead of CVGM over each rival: the difference of their accuracies on
-// the same data.
+// the same data. A panel whose values have a range of more than twice the usual range has its own
+// axes.
 func SampleSizeRivals(r *samplesize.Result) *Figure {
 	const columns = 2
-	f := &Figure{Name: "sample_size_rivals", Width: 9.5 * vg.Inch, Height: 7.5 * vg.Inch, Legend: LegendBelow, SameAxes: true,
-		Caption: fmt.Sprintf("Test accuracy of CVGM along the full gradient minus that of a rival, whose hyperparameters are chosen by cross-validation, on the same data. Where the band lies below 0 the rival is more accurate. Means over %d data sets of each size, bands 95 %% confidence intervals.", r.Params.Seeds)}
 	places := rivalPlaces(r)
-	for k := samplesize.SizeQuadratic; k < len(r.Methods); k++ {
-		m, last := r.Methods[k], len(f.Panels)-1
-		p := NewPanel(m.Name, m.Name, "training examples", "CVGM minus rival")
-		drawSizeCurves(p, chart.Pick(r.Sizes, places), []sizeCurve{{"CVGM minus rival", chart.Pick(m.Full.BySize, places), Style{Color: Blue, Width: 2}}})
-		p.HLine("equally accurate", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-		if last < 0 || len(f.Panels[last]) == columns {
-			f.Panels = append(f.Panels, nil)
-			last++
-		}
-		f.Panels[last] = append(f.Panels[last], p)
+	x := Log10s(chart.Floats(chart.Pick(r.Sizes, places)))
+	var panels []*Panel
+	for _, m := range r.Methods[min(samplesize.SizeQuadratic, len(r.Methods)):] {
+		p := NewPanel(m.Name, m.Name, "training examples", "CVGM minus rival, points").LabelX(x).Grid()
+		points := chart.Mapped(chart.Pick(m.Full.BySize, places), func(e experiment.Estimate) experiment.Estimate { return e.Times(100) })
+		drawMeans(p, "CVGM minus rival", x, points, Style{Color: Blue, Width: 2})
+		markNoDifference(p)
+		panels = append(panels, p)
 	}
-	return f
+	heights := chart.Mapped(panels, func(p *Panel) float64 { return p.Axes().Ymax - p.Axes().Ymin })
+	usual := chart.Nth(slices.Sorted(slices.Values(heights)), len(heights)/2)
+	for i, p := range panels {
+		if p.OwnAxes = heights[i] > 2*usual; p.OwnAxes {
+			p.Plot.Title.Text += " (other scale)"
+		}
+	}
+	return &Figure{Name: "sample_size_rivals", Width: 9.5 * vg.Inch, Height: 7.5 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: slices.Collect(slices.Chunk(panels, columns)),
+		Caption: fmt.Sprintf("Test accuracy of CVGM along the full gradient minus the accuracy of a rival tuned by cross-validation, on the same data, in percentage points. Below 0 the rival is more accurate. Means over %d data sets of each size.", r.Params.Seeds)}
+}
+
+// sizeGroups returns groups of indices of neighbouring sizes, for means over all data sets of a
+// group. The largest size of a group is at most a third larger than its smallest one. Small sizes
+// and others are in different groups.
+func sizeGroups(r *samplesize.Result) (groups [][]int) {
+	for i, n := range r.Sizes {
+		last := len(groups) - 1
+		if last < 0 || 3*n > 4*r.Sizes[groups[last][0]] || n > r.Params.SmallSize && r.Sizes[i-1] <= r.Params.SmallSize {
+			groups = append(groups, []int{i})
+		} else {
+			groups[last] = append(groups[last], i)
+		}
+	}
+	return groups
+}
+
+// pooledAxis returns the logarithm of the geometric mean of the sizes of each group.
+func pooledAxis(r *samplesize.Result, groups [][]int) []float64 {
+	return chart.Mapped(groups, func(places []int) float64 {
+		return stat.Mean(Log10s(chart.Floats(chart.Pick(r.Sizes, places))), nil)
+	})
+}
+
+// pooledSizes returns mean accuracies over all data sets of each group. If other is not nil, it
+// returns mean differences: the accuracy minus the other accuracy on the same data.
+func pooledSizes(groups [][]int, accuracy, other [][]float64) []experiment.Estimate {
+	return chart.Mapped(groups, func(places []int) experiment.Estimate {
+		var all []float64
+		for _, i := range places {
+			for seed, v := range chart.Nth(accuracy, i) {
+				if other != nil {
+					v -= chart.Nth(chart.Nth(other, i), seed)
+				}
+				if !math.IsNaN(v) {
+					all = append(all, v)
+				}
+			}
+		}
+		return experiment.EstimateOf(all)
+	})
 }
 
 // rivalPlaces returns the indices of the sizes at which the rivals are measured.
@@ -141,18 +193,19 @@ type sizeCurve struct {
 	style Style
 }
 
-// drawSizeCurves plots means as functions of the size, on a logarithmic axis, because the means
-// change most at small sizes. If the means have confidence intervals, it plots bands.
-func drawSizeCurves(p *Panel, sizes []int, curves []sizeCurve) {
-	x := Log10s(chart.Floats(sizes))
+// drawSizeCurves plots means at the logarithms x of sizes, because the means change most at small
+// sizes. If the means have confidence intervals, it plots bands. The function scaled returns the
+// coordinates of values on the y axis.
+func drawSizeCurves(p *Panel, x []float64, curves []sizeCurve, scaled func([]float64) []float64) {
 	p.Grid().LogAxes(true, false)
+	p.Direct = true
 	for _, c := range curves {
 		_, low, high := meansAndEnds(c.means)
-		p.Band(c.name, x, low, high, c.style)
+		p.Band(c.name, x, scaled(low), scaled(high), c.style)
 	}
 	for _, c := range curves {
 		mean, _, _ := meansAndEnds(c.means)
-		p.Line(c.name, x, mean, c.style)
+		p.Line(c.name, x, scaled(mean), c.style)
 	}
 }
 

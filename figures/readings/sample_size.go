@@ -61,7 +61,7 @@ func AblationBySize(d *samplesize.AblationResult) string {
 
 // AblationFigure explains how to read the figure of sizes.
 func AblationFigure() string {
-	return "The titles give the numbers of splits and steps. Where the band touches the dotted line, nothing is decided."
+	return "Where a band touches the dotted line, nothing is decided."
 }
 
 // SampleSize returns the answer on other methods.

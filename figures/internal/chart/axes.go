@@ -101,6 +101,8 @@ func (p *Panel) withFewerLabels(axes Box, length vg.Length) *Panel {
 			q.X.Tick.Marker = RoundTicks{manyTicks - fewer}
 		case logTicks:
 			q.X.Tick.Marker = logTicks{max(t.nlabels-fewer, 1), t.floor}
+		case listedTicks:
+			q.X.Tick.Marker = listedTicks{t.logs, 2 << int(fewer)}
 		}
 	}
 	return &fitted

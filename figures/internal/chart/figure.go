@@ -24,7 +24,8 @@ type Figure struct {
 	// If Entries is nil, the legend has the entries of the series.
 	Entries []LegendEntry
 	// If SameAxes is true, all panels have the same axes. If SameColumns is true, the panels of
-	// each column have the same axes. The headroom for legends may still differ.
+	// each column have the same axes. Panels with OwnAxes are left out. The headroom for legends
+	// may still differ.
 	SameAxes, SameColumns bool
 }
 
@@ -134,7 +135,7 @@ func (f *Figure) axes(j int, p *Panel) Box {
 	axes := p.Axes()
 	for _, row := range f.Panels {
 		for k, other := range row {
-			if f.SameAxes || f.SameColumns && k == j {
+			if (f.SameAxes || f.SameColumns && k == j) && !p.OwnAxes && !other.OwnAxes {
 				axes = axes.Union(other.Axes())
 			}
 		}

@@ -21,6 +21,9 @@ type Panel struct {
 	// If Direct is true, each line has a label at its end. These labels replace the legend.
 	Direct bool
 
+	// If OwnAxes is true, the panel does not share its axes with the other panels of its figure.
+	OwnAxes bool
+
 	Name    string
 	Plot    *plot.Plot // its axes cover the data, without headroom
 	Series  []Series
@@ -89,6 +92,13 @@ func (p *Panel) LogAxes(x, y bool) *Panel {
 	if y {
 		p.Plot.Y.Tick.Marker = logTicks{7, math.Inf(-1)}
 	}
+	return p
+}
+
+// LabelX declares that the x coordinates are base-10 logarithms, and labels the axis at the given
+// ones.
+func (p *Panel) LabelX(logs []float64) *Panel {
+	p.Plot.X.Tick.Marker = listedTicks{logs, 1}
 	return p
 }
 
@@ -372,7 +382,8 @@ type arrowPlot struct{ plotter.Line }
 func (a *arrowPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	// The head of an arrow consists of two strokes. Their length is at most maxStroke, in points.
 	// The angle from the direction of the arrow to a stroke is strokeAngle, in radians.
-	const maxStroke, strokeAngle = 4.5, 2.7
+	const strokeAngle = 2.7
+	maxStroke := max(4.5, 3.2*float64(a.Width))
 	toX, toY := q.Transforms(&c)
 	at := func(i int) vg.Point { return vg.Point{X: toX(a.XYs[i].X), Y: toY(a.XYs[i].Y)} }
 	for i := 1; i < len(a.XYs); i += 2 {

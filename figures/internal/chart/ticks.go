@@ -113,3 +113,24 @@ func (t logTicks) Ticks(low, high float64) []plot.Tick {
 	}
 	return ticks
 }
+
+// listedTicks labels an axis of base-10 logarithms at the given logarithms: at each of them, or at
+// every second, fourth, … if labels would overlap. The first logarithm always has a label. If the
+// axis contains none of them, it has the labels of logTicks.
+type listedTicks struct {
+	logs  []float64
+	every int
+}
+
+func (t listedTicks) Ticks(low, high float64) []plot.Tick {
+	var ticks []plot.Tick
+	for i := 0; i < len(t.logs); i += t.every {
+		if at := t.logs[i]; low-1e-9 <= at && at <= high+1e-9 {
+			ticks = append(ticks, plot.Tick{Value: at, Label: Typeset(strconv.FormatFloat(math.Pow(10, at), 'g', 4, 64))})
+		}
+	}
+	if ticks == nil {
+		return logTicks{manyTicks, math.Inf(-1)}.Ticks(low, high)
+	}
+	return ticks
+}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"gonum.org/v1/plot/vg"
 )
 
 func TestLogTicks(t *testing.T) {
@@ -27,6 +29,20 @@ func TestLowestTickOfAFlooredAxis(t *testing.T) {
 		ticks := logTicks{7, low}.Ticks(low, .5)
 		if ticks[0].Label != want || strings.Contains(ticks[1].Label, "≤") {
 			t.Errorf("the axis from 1e%g begins with %q, %q", low, ticks[0].Label, ticks[1].Label)
+		}
+	}
+}
+
+// Measured values have labels as far as there is room for them.
+func TestLabelsOfMeasuredValues(t *testing.T) {
+	p := NewPanel("p", "", "x", "y").LabelX(Log10s([]float64{8, 20, 60, 200}))
+	for width, want := range map[vg.Length]string{200: "8 20 60 200", 40: "8 60", 12: "8"} {
+		var labels []string
+		for _, tick := range p.withFewerLabels(Box{.8, 2.4, 0, 1}, width).Plot.X.Tick.Marker.Ticks(.8, 2.4) {
+			labels = append(labels, tick.Label)
+		}
+		if got := strings.Join(labels, " "); got != want {
+			t.Errorf("%v points wide: %s, want %s", width, got, want)
 		}
 	}
 }
