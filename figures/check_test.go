@@ -77,8 +77,10 @@ func checkFigure(t *testing.T, f *Figure) {
 	texts := textsOf(t, svg)
 	explained := map[string]bool{"": true}
 	explain := func(text string) {
-		for _, r := range chart.RunsOf(text) {
-			explained[strings.TrimSpace(r.Text)] = true
+		for line := range strings.Lines(text) {
+			for _, r := range chart.RunsOf(line) {
+				explained[strings.TrimSpace(r.Text)] = true
+			}
 		}
 	}
 	listed := make(map[string]bool)

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -18,38 +19,77 @@ func init() {
 }
 
 // DerivativeErrors shows the error of central differences as a function of the step. The error is
-// relative to the exact derivative. There is a line for each input of each example.
+// relative to the exact derivative. There is a line for each input of each example. Lines that do
+// not follow the truncation error have a name.
 func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
-	const floor = -16
-	f := &Figure{Name: "derivative_errors", Width: 8 * vg.Inch, Height: 9.4 * vg.Inch, SameAxes: true, Legend: LegendBelow,
-		Caption: "Central differences against the exact derivative: their relative difference by step size, one line for each input of each example. " +
-			"The grey guides are errors of the central difference: truncation, h², and rounding, 10⁻¹⁶/h. Convex program: derivatives of the solution x and of the multipliers λ and ν, in the mean α₀ of a die and in its faces m. CV loss: derivatives in the penalties of an elastic net, and in the weights of a network. A difference of 0 is drawn at 10⁻¹⁶."}
+	const columns = 3
+	smooth, linear, jump := Style{Color: color.NRGBA{140, 165, 195, 255}, Width: 1}, Style{Color: Blue, Width: 1.5}, Style{Color: Vermilion, Width: 1.5}
+	truncation, rounding := Style{Color: Black, Width: .7, Dash: []vg.Length{2, 2}}, Style{Color: Black, Width: .7, Dash: []vg.Length{6, 2, 1, 2}}
+	f := &Figure{Name: "derivative_errors", Width: 10 * vg.Inch, Height: 7.4 * vg.Inch, SameAxes: true, Legend: LegendBelow,
+		Entries: []LegendEntry{{Name: "follows the guides", Style: smooth}, {Name: "linear", Style: linear}, {Name: "crosses a kink", Style: jump}, {Name: "h²: truncation", Style: truncation}, {Name: "10⁻¹⁶/h: rounding", Style: rounding}},
+		Caption: "Central differences against the exact derivative: their relative difference by step size, one line for each input of each example; the table below names them all. " +
+			"A named line leaves the guides where its step is long: a linear solution has no truncation error, and a step across a kink is off at once. A difference of 0 is drawn at 10⁻¹⁶."}
 	// The CSV lists the points in ascending order of the step.
 	steps := backwards(Log10s(r.Steps))
-	reference := Style{Color: Grey, Width: .7, Dash: []vg.Length{2, 2}}
 	var panels []*Panel
 	for _, name := range r.Examples() {
-		p := NewPanel(name, name, "step h", "relative difference").LogAxes(true, false).ClampLow(floor).Grid()
+		p := NewPanel(name, name, "step h", "relative difference").LogAxes(true, false).ClampLow(derivativeFloor).Grid()
+		p.Direct = true
+		named := 0
+		for _, c := range r.Checks {
+			if c.Example != name {
+				continue
+			}
+			y, style := backwards(chart.ClampedLog10s(c.Errors(), derivativeFloor)), smooth
+			switch {
+			case crossesKink(steps, y):
+				style = jump
+			case isLinear(steps, y):
+				style = linear
+			default:
+				style.Unlisted = true
+			}
+			if !style.Unlisted {
+				style.Dash = chart.Dashes[named%len(chart.Dashes)]
+				named++
+			}
+			p.Line(chart.Subscripted(shortInputs.Replace(c.Input)), steps, y, style)
+		}
 		// Two guides show the parts of the error of a central difference: h² is the truncation
 		// error, and 1e-16/h is the rounding error.
-		p.Across("h²: truncation", -2, 1, 0, reference)
-		reference.Dash = []vg.Length{6, 2, 1, 2}
-		p.Across("10⁻¹⁶/h: rounding", 1, 1, -16, reference)
-		reference.Dash = []vg.Length{2, 2}
-		p.Direct = true
-		line := 0
-		for _, c := range r.Checks {
-			if c.Example == name {
-				style := chart.PaletteStyle(line)
-				style.Width = 1.2
-				p.Line(chart.Subscripted(shortInputs.Replace(c.Input)), steps, backwards(chart.ClampedLog10s(c.Errors(), floor)), style)
-				line++
-			}
-		}
+		p.Across("h²: truncation", -2, 1, 0, truncation)
+		p.Across("10⁻¹⁶/h: rounding", 1, 1, -16, rounding)
 		panels = append(panels, p)
 	}
-	f.Panels = slices.Collect(slices.Chunk(panels, 2))
+	f.Panels = slices.Collect(slices.Chunk(panels, columns))
 	return f
+}
+
+// derivativeFloor is the logarithm of the smallest relative difference that is drawn.
+const derivativeFloor = -16
+
+// crossesKink reports whether an error jumps between two neighbouring steps. The arguments are
+// logarithms, in ascending order of the step. A truncation error grows like the square of the step.
+// A jump grows a hundred times as much.
+func crossesKink(step, err []float64) bool {
+	for i := 1; i < len(err); i++ {
+		if err[i]-err[i-1] > 2+2*(step[i]-step[i-1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// isLinear reports whether an error is far below the square of the step somewhere. The arguments
+// are logarithms.
+func isLinear(step, err []float64) bool {
+	const far = -5
+	for i, e := range err {
+		if e-2*step[i] < far {
+			return true
+		}
+	}
+	return false
 }
 
 // shortInputs shortens the names of inputs for labels beside a panel.

@@ -23,7 +23,7 @@ func init() {
 // entry.
 func DifferentiabilityKinks(r *differentiability.Limits) *Figure {
 	f := &Figure{Name: "differentiability_kinks", Width: 10.5 * vg.Inch, Height: 5.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},
-		Caption: "Three kinks. Above: an entry of the solution, with its two one-sided tangents at the kink. Below: its derivative, which jumps there."}
+		Caption: "Three kinks. Above: an entry of the solution, with its two one-sided tangents at the kink. Below: its derivative, which jumps there. Kinks elsewhere on a line have no mark."}
 	for _, k := range []struct {
 		name, x, y string
 		differentiability.Kink
@@ -43,7 +43,8 @@ func DifferentiabilityKinks(r *differentiability.Limits) *Figure {
 		value.Line("tangent from the right", []float64{k.At - reach, k.At}, []float64{at - reach*k.Right, at}, Style{Color: Green, Width: 1.5, Dash: []vg.Length{1, 2}})
 		value.Scatter("kink", []float64{k.At}, []float64{at}, Style{Color: Black})
 		slope := NewPanel(k.name+", derivative", "", k.x, "∂"+k.y+"/∂"+k.x).Grid()
-		slope.Scatter("derivative", k.Input, k.Slope, Style{Color: Blue, GlyphRadius: 1.5})
+		x, y := brokenAtJumps(k.Input, k.Slope)
+		slope.Line("derivative", x, y, Style{Color: Blue, Width: 2, Unlisted: true})
 		slope.Scatter("one-sided derivative", []float64{k.At, k.At}, []float64{k.Left, k.Right}, Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 4})
 		f.Panels[0], f.Panels[1] = append(f.Panels[0], value), append(f.Panels[1], slope)
 	}
@@ -60,7 +61,7 @@ func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 	ridge.HLine("independent, at λ₂ = 0", math.Log10(r.Ridge.IndependentAtZero), Style{Color: Black, Width: 1, Dash: []vg.Length{2, 2}})
 	zeroOne := NewPanel("CV loss, misclassifications", "the same fits, two losses", "C", "CV loss").LogAxes(true, false).Grid()
 	c := Log10s(r.Loss.C)
-	zeroOne.Line("logistic loss", c, r.Loss.Logistic, chart.CVStyle)
+	zeroOne.Line("logistic loss", c, r.Loss.Logistic, Style{Color: Orange, Width: 3})
 	// The loss ZeroOne is a step function. A horizontal line continues each value up to the next
 	// point.
 	var sx, sy []float64
@@ -70,13 +71,13 @@ func DifferentiabilityLimits(r *differentiability.Limits) *Figure {
 		}
 		sx, sy = append(sx, c[i]), append(sy, v)
 	}
-	zeroOne.Line("share misclassified", sx, sy, Style{Color: Purple, Width: 1})
+	zeroOne.Line("share misclassified", sx, sy, Style{Color: Blue, Width: 1})
 	for k := range min(8, len(c)) {
 		i := (2*k + 1) * (len(c) - 1) / 16
 		const reach = .22
 		slope := r.Loss.Slope[i] * r.Loss.C[i] * math.Ln10
 		zeroOne.Line("tangent", []float64{c[i] - reach, c[i] + reach}, []float64{r.Loss.Logistic[i] - reach*slope, r.Loss.Logistic[i] + reach*slope},
-			Style{Color: Black, Width: 2, Unlisted: k > 0})
+			Style{Color: Black, Width: 1, Unlisted: k > 0})
 	}
 	return &Figure{Name: "differentiability_limits", Width: 9.5 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{ridge, zeroOne}},
 		Caption: "Left: the norm |dθ| of the derivative of an elastic net along one random change of X, as λ₂ goes to 0. Right: the CV loss of logistic regressions, once as the logistic loss, with its tangents, and once as the share of misclassified examples, a step function."}

@@ -39,7 +39,10 @@ func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 		name  string
 		at    func(i, j int) float64
 		style Style
-	}{{"−∂loss/∂x, complete Jacobian", e.Complete.At, Style{Color: Black, Width: 1.4, Glyph: arrowGlyph{}, GlyphRadius: 9}}, {"−∂loss/∂x, Jacobian as printed", e.Printed.At, Style{Color: Orange, Width: 1.4, Glyph: arrowGlyph{}, GlyphRadius: 9}}} {
+	}{
+		{"−∂loss/∂x, complete Jacobian", e.Complete.At, Style{Color: Orange, Width: 2.2, Glyph: arrowGlyph{2.2}, GlyphRadius: 9}},
+		{"−∂loss/∂x, Jacobian as printed", e.Printed.At, Style{Color: Black, Width: 1, Glyph: arrowGlyph{1}, GlyphRadius: 9}},
+	} {
 		var dx, dy []float64
 		for i := range e.Data.Y {
 			dx, dy = append(dx, scale*a.at(i, 0)), append(dy, scale*a.at(i, 1))
@@ -51,10 +54,10 @@ func IncompleteJacobian(r *differentiability.ErrataResult) *Figure {
 }
 
 // arrowGlyph is the sample of an arrow in a key.
-type arrowGlyph struct{}
+type arrowGlyph struct{ width vg.Length }
 
-func (arrowGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
-	line := draw.LineStyle{Color: s.Color, Width: 1.4}
+func (a arrowGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	line := draw.LineStyle{Color: s.Color, Width: a.width}
 	tip := vg.Point{X: at.X + s.Radius, Y: at.Y}
 	c.StrokeLine2(line, at.X-s.Radius, at.Y, tip.X, tip.Y)
 	for _, side := range []vg.Length{-1, 1} {

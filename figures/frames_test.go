@@ -66,6 +66,23 @@ func TestNamesAreAtTheRightEnds(t *testing.T) {
 	}
 }
 
+// No stroke leads to the name of a line that leaves its panel.
+func TestNoStrokeToALineThatLeaves(t *testing.T) {
+	strokes := func(leaves bool) int {
+		p := NewPanel("p", "", "x", "y")
+		p.Direct = true
+		p.Line("line", []float64{0, 1}, []float64{0, 1}, Style{Leaves: leaves})
+		svg, err := (&Figure{Width: 3 * vg.Inch, Height: 2 * vg.Inch, Panels: [][]*Panel{{p}}}).SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(svg), "<path")
+	}
+	if with, without := strokes(false), strokes(true); with != without+1 {
+		t.Errorf("%d paths with a stroke, %d without", with, without)
+	}
+}
+
 // KeyRows returns as few rows as fit into the width, and keeps the order of the entries.
 func TestRowsOfKeys(t *testing.T) {
 	src := rand.New(rand.NewPCG(2, 0))

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"image/color"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 
 	"cvgm/cvgm/experiment/differentiability"
 	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 func init() {
@@ -21,26 +24,64 @@ func init() {
 // LearningPaths shows the paths of the searches. The surface below each path is the CV loss that
 // the search minimises.
 func LearningPaths(r *differentiability.Learning) *Figure {
-	steps := Style{Color: Black, GlyphRadius: 1.4} // black, because a blue line would be as light as parts of the surface
-	f := &Figure{Name: "learning_paths", Width: 11 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: "Hyperparameters of three learners chosen by the gradient of the CV loss: the points of the search, from start to end, on the CV loss that it descends. The scales beside the panels give the losses. " + surfaceNote() + "."}
+	f := &Figure{Name: "learning_paths", Width: 11 * vg.Inch, Height: 4.1 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
+		Caption: "Hyperparameters of three learners chosen by the gradient of the CV loss: the path of the search on the CV loss that it descends. The titles give the CV loss at its start and at its end. " + surfaceNote() + "."}
 	for _, run := range r.Runs {
-		var p *Panel
-		x, y, last := Log10s(chart.Column(run.X, 0)), run.CVLoss, run.Last()
-		if len(run.Hyper) == 2 {
-			p = lossPanel("CV loss, "+run.Name, "CV loss", chart.Mapped(run.Hyper, chart.Subscripted), run.Axes, run.Surface)
-			x, y = coordinates(run.Axes, run.X)
-			p.Line("path", x, y, Style{Color: Black, Width: .6, Unlisted: true})
-		} else {
-			p = NewPanel("CV loss, "+run.Name, "CV loss, "+run.Name, chart.Subscripted(run.Hyper[0]), "CV loss").LogAxes(true, false).Grid()
-			p.Line("CV loss", Log10s(run.Axes[0]), chart.Column(run.Surface, 0), chart.CVStyle)
-		}
-		p.Scatter("steps", x, y, steps)
-		p.Scatter("start", x[:1], y[:1], chart.StartStyle)
-		p.Scatter("end", x[last:], y[last:], chart.EndStyle)
-		f.Panels[0] = append(f.Panels[0], p)
+		f.Panels[0] = append(f.Panels[0], learningPanel(run))
 	}
 	return f
+}
+
+// learningPanel returns a panel with the path of one search.
+func learningPanel(run differentiability.LearningRun) *Panel {
+	const every = 5 // the points of all steps would hide each other
+	var p *Panel
+	x, y, last := Log10s(chart.Column(run.X, 0)), run.CVLoss, run.Last()
+	low, i, j := lowest(run.Surface)
+	lowX, lowY := math.Log10(chart.Nth(run.Axes[0], i)), low
+	if len(run.Hyper) == 2 {
+		p = lossPanel("CV loss, "+run.Name, "CV loss", chart.Mapped(run.Hyper, chart.Subscripted), run.Axes, run.Surface)
+		x, y = coordinates(run.Axes, run.X)
+		lowY = math.Log10(chart.Nth(run.Axes[1], j))
+		p.Line("path", x, y, Style{Color: Black, Width: 1, Unlisted: true}) // black, because a blue line would be as light as parts of the surface
+	} else {
+		p = NewPanel("CV loss, "+run.Name, "", chart.Subscripted(run.Hyper[0]), "CV loss").LogAxes(true, false).Grid()
+		p.Direct = true
+		p.Line("CV loss", Log10s(run.Axes[0]), chart.Column(run.Surface, 0), chart.CVStyle)
+	}
+	p.Plot.Title.Text = fmt.Sprintf("%s\nCV loss %s → %s", run.Name, shortNumber(run.CVLoss[0]), shortNumber(run.CVLoss[last]))
+	var steps []int
+	for k := 0; k <= last; k += every {
+		steps = append(steps, k)
+	}
+	p.Scatter(fmt.Sprintf("every %dth step", every), chart.Pick(x, steps), chart.Pick(y, steps), Style{Color: Black, GlyphRadius: 1.6})
+	p.Scatter("start", x[:1], y[:1], chart.StartStyle)
+	name, end := "end", chart.EndStyle
+	if atBound(run.Axes, run.X[last]) {
+		name, end.Glyph = "end, at a bound", draw.BoxGlyph{}
+	}
+	p.Scatter(name, x[last:], y[last:], end)
+	p.Scatter("lowest on the grid", []float64{lowX}, []float64{lowY}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+	return p
+}
+
+// shortNumber returns a number with three decimals. If it is very small or very large, it returns
+// the number with three digits.
+func shortNumber(v float64) string {
+	if v >= .01 && v < 1000 {
+		return strconv.FormatFloat(v, 'f', 3, 64)
+	}
+	return chart.Typeset(strconv.FormatFloat(v, 'g', 3, 64))
+}
+
+// atBound reports whether a coordinate of the point is at an end of its axis, up to rounding.
+func atBound(axes [][]float64, point []float64) bool {
+	for k, axis := range axes {
+		if v := point[k]; len(axis) > 0 && (v <= slices.Min(axis)*(1+atRest) || v >= slices.Max(axis)*(1-atRest)) {
+			return true
+		}
+	}
+	return false
 }
 
 // LearningTable lists the start and the end of each search.

@@ -3,6 +3,7 @@ package figures
 import (
 	"cmp"
 	"fmt"
+	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -23,24 +24,41 @@ func init() {
 // tangents, which come from the derivatives.
 func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
-		Entries: []LegendEntry{{Name: "solution", Style: Style{Width: .6}}, {Name: "exact tangent", Style: Style{Width: 2}}},
-		Caption: fmt.Sprintf("Solutions along a hyperparameter, with tangents that the exact derivatives give. A colour is a coordinate of θ or, in the last row, the multiplier of a training example. The figure has the %d coordinates and the %d multipliers that move over the longest part of the path. Entries at rest at a bound have no tangents. A tangent ends where the derivative changes by more than a quarter, so it is short near a kink.", shownCoordinates, shownExamples)}
+		Caption: fmt.Sprintf("Solutions along a hyperparameter, with tangents that the exact derivatives give. A tangent touches its line at a dot. The figure has the %d coordinates of θ and, in the last row, the multipliers of the %d training examples that move over the longest parts of the paths. Entries at rest at a bound have no tangents. A tangent ends at a kink: where the derivative changes by more than a quarter.", shownCoordinates, shownExamples)}
+	var coordinates []int // the same in all panels
+	if len(r.Paths) > 0 {
+		coordinates = movingEntries(slices.DeleteFunc(slices.Clone(r.Paths), isDual)...)
+	}
 	var rows []string // names of the rows: one for each solution, in the order of the paths
 	for _, path := range r.Paths {
 		if !slices.Contains(rows, path.Name) {
 			rows, f.Panels = append(rows, path.Name), append(f.Panels, nil)
 		}
+		shown, colors := coordinates, coordinateColors
+		if isDual(path) {
+			shown, colors = movingEntries(path), exampleColors
+		}
 		row := slices.Index(rows, path.Name)
-		f.Panels[row] = append(f.Panels[row], pathPanel(path))
+		f.Panels[row] = append(f.Panels[row], pathPanel(path, shown, colors))
 	}
 	if len(r.Paths) > 0 {
-		for n, k := range movingEntries(r.Paths[0]) {
-			f.Entries = append(f.Entries, LegendEntry{Name: chart.Subscripted(r.Paths[0].Entries[k]), Style: Style{Color: chart.PaletteColor(n), Width: 2}})
+		f.Panels[0] = append(f.Panels[0], slopePanel(r.Paths[0], coordinates, f.Panels[0][0].Axes()))
+		for n, k := range coordinates {
+			f.Entries = append(f.Entries, LegendEntry{Name: chart.Subscripted(r.Paths[0].Entries[k]), Style: Style{Color: coordinateColors[n], Width: pathWidth}})
 		}
-		f.Panels[0] = append(f.Panels[0], slopePanel(r.Paths[0]))
 	}
+	f.Entries = append(f.Entries, LegendEntry{Name: "exact tangent", Style: tangentStyle})
 	return f
 }
+
+// These colours differ in grey. Tangents are black and thin, above broad lines of other colours.
+var (
+	coordinateColors = []color.NRGBA{Blue, Orange, Green}
+	exampleColors    = []color.NRGBA{Vermilion, Purple}
+	tangentStyle     = Style{Color: Black, Width: .9, Unlisted: true}
+)
+
+const pathWidth = 2.5
 
 func pathAxis(s differentiability.SolutionPath) []float64 {
 	if s.Logarithmic {
@@ -52,30 +70,29 @@ func pathAxis(s differentiability.SolutionPath) []float64 {
 // isDual reports whether the entries are the dual variables of examples.
 func isDual(s differentiability.SolutionPath) bool { return strings.HasPrefix(s.Name, "dual") }
 
-func pathPanel(s differentiability.SolutionPath) *Panel {
+func pathPanel(s differentiability.SolutionPath, shown []int, colors []color.NRGBA) *Panel {
 	y := "θ, by coordinate"
 	if isDual(s) {
 		y = "N × multiplier, by example"
 	}
 	p := NewPanel(s.Name+" in "+s.Hyper, s.Name, chart.Subscripted(s.Hyper), y).LogAxes(s.Logarithmic, false).Grid()
 	x := pathAxis(s)
-	shown := movingEntries(s)
 	p.Direct = isDual(s) // the legend below names coordinates
 	for n, k := range shown {
-		p.Line(s.Entries[k], x, s.Value[k], Style{Color: chart.PaletteColor(n), Width: .6, Unlisted: !isDual(s)})
+		p.Line(s.Entries[k], x, s.Value[k], Style{Color: colors[n], Width: pathWidth, Unlisted: !isDual(s)})
 	}
 	values := p.Axes()
 	highest := .12 * (values.Ymax - values.Ymin) // height of a tangent on each side of its point; without this bound, a steep tangent would extend far beyond the data
-	for n, k := range shown {
-		tangents(p, s, k, highest, Style{Color: chart.PaletteColor(n), Width: 2, Unlisted: true})
+	for _, k := range shown {
+		tangents(p, s, k, highest)
 	}
 	return p
 }
 
 // tangents draws tangents to the path of entry k at some points of the path. On each side of a
-// point, a tangent rises or falls by at most maxHeight.
-func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float64, style Style) {
-	const count = 20
+// point, a tangent rises or falls by at most maxHeight. It does not leave the range of the path.
+func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float64) {
+	const count = 16
 	x := pathAxis(s)
 	slopes := slices.Clone(s.Slope[k]) // derivatives with respect to the axis
 	steepest := 0.
@@ -87,6 +104,8 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float
 			steepest = math.Abs(slopes[i])
 		}
 	}
+	values := slices.DeleteFunc(slices.Clone(s.Value[k]), math.IsNaN)
+	var touched [2][]float64
 	for m := range count {
 		i := (2*m + 1) * (len(x) - 1) / (2 * count)
 		slope, value := slopes[i], s.Value[k][i]
@@ -94,14 +113,18 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float
 			continue // there is no derivative, or the entry rests at a bound
 		}
 		reach := (x[len(x)-1] - x[0]) / (3 * count)
-		if slope != 0 {
-			reach = min(reach, maxHeight/math.Abs(slope))
-		}
 		from, to := piece(x, slopes, i, steepest)
+		if slope != 0 && len(values) > 0 {
+			reach = min(reach, maxHeight/math.Abs(slope))
+			low, high := (slices.Min(values)-value)/slope, (slices.Max(values)-value)/slope
+			from, to = max(from, x[i]+min(low, high)), min(to, x[i]+max(low, high))
+		}
 		from, to = max(from, x[i]-reach), min(to, x[i]+reach)
 		p.Line(fmt.Sprintf("%s, tangent at %s", s.Entries[k], chart.FormatFull(s.At[i])), []float64{from, to},
-			[]float64{value + (from-x[i])*slope, value + (to-x[i])*slope}, style)
+			[]float64{value + (from-x[i])*slope, value + (to-x[i])*slope}, tangentStyle)
+		touched[0], touched[1] = append(touched[0], x[i]), append(touched[1], value)
 	}
+	p.Scatter(s.Entries[k]+", points of tangents", touched[0], touched[1], Style{Color: Black, GlyphRadius: 1.5, Unlisted: true})
 }
 
 // piece returns the ends of an interval around x[i] in which the derivative is nearly constant: it
@@ -123,30 +146,30 @@ func piece(x, slope []float64, i int, steepest float64) (from, to float64) {
 
 // shownCoordinates is the largest number of entries in one panel. For the dual variables of
 // examples it is shownExamples, because their paths cross more often.
-const shownCoordinates, shownExamples = 6, 4
+const shownCoordinates, shownExamples = 3, 2
 
 // atRest is a tolerance far above rounding errors. An absolute slope up to atRest counts as 0. An
 // entry whose distance from a bound is at most atRest counts as on the bound.
 const atRest = 1e-9
 
-// movingEntries returns the indices of the entries that move over the longest parts of the path.
-// The indices are in ascending order.
-func movingEntries(s differentiability.SolutionPath) []int {
-	moves := func(k int) (n int) {
-		for _, slope := range s.Slope[k] {
-			if math.Abs(slope) > atRest {
-				n++
-			}
-		}
-		return n
-	}
-	all := make([]int, len(s.Entries))
+// movingEntries returns the indices of the entries that move over the longest parts of the paths.
+// The indices are in ascending order. The paths have the same entries.
+func movingEntries(paths ...differentiability.SolutionPath) []int {
+	moves := make([]int, len(paths[0].Entries))
+	all := make([]int, len(moves))
 	for k := range all {
 		all[k] = k
+		for _, s := range paths {
+			for _, slope := range chart.Nth(s.Slope, k) {
+				if math.Abs(slope) > atRest {
+					moves[k]++
+				}
+			}
+		}
 	}
-	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(moves(b), moves(a)) })
+	slices.SortStableFunc(all, func(a, b int) int { return cmp.Compare(moves[b], moves[a]) })
 	most := shownCoordinates
-	if isDual(s) {
+	if isDual(paths[0]) {
 		most = shownExamples
 	}
 	all = all[:min(len(all), most)]
@@ -154,12 +177,28 @@ func movingEntries(s differentiability.SolutionPath) []int {
 	return all
 }
 
-// slopePanel returns a panel with the derivatives along a path.
-func slopePanel(s differentiability.SolutionPath) *Panel {
+// slopePanel returns a panel with the derivatives of the given entries along a path. Its x axis is
+// the one of the given axes.
+func slopePanel(s differentiability.SolutionPath, shown []int, axes chart.Box) *Panel {
 	p := NewPanel(s.Name+", derivative in "+s.Hyper, s.Name+": the derivatives", chart.Subscripted(s.Hyper), "∂θ/∂"+chart.Subscripted(s.Hyper)).Grid()
-	x := pathAxis(s)
-	for n, k := range movingEntries(s) {
-		p.Scatter(s.Entries[k], x, s.Slope[k], Style{Color: chart.PaletteColor(n), GlyphRadius: 1.2, Unlisted: true})
+	for n, k := range shown {
+		x, y := brokenAtJumps(pathAxis(s), s.Slope[k])
+		p.Line(s.Entries[k], x, y, Style{Color: coordinateColors[n], Width: pathWidth, Unlisted: true})
 	}
+	own := p.Axes()
+	p.Range(axes.Xmin, axes.Xmax, own.Ymin, own.Ymax)
 	return p
+}
+
+// brokenAtJumps inserts gaps into a derivative where it jumps, so that no line connects the two
+// sides. A jump is a change by more than a fiftieth of the range from one point to the next.
+func brokenAtJumps(x, y []float64) (bx, by []float64) {
+	finite := slices.DeleteFunc(slices.Clone(y), math.IsNaN)
+	for i, v := range y {
+		if i > 0 && len(finite) > 0 && math.Abs(v-y[i-1]) > .02*(slices.Max(finite)-slices.Min(finite)) {
+			bx, by = append(bx, x[i]), append(by, math.NaN())
+		}
+		bx, by = append(bx, x[i]), append(by, v)
+	}
+	return bx, by
 }

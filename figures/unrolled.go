@@ -51,31 +51,67 @@ func UnrolledTable(r *differentiability.UnrolledResult) *Table {
 }
 
 // UnrolledCurves shows the error of iterative differentiation as a function of the number of steps
-// of the fit.
+// of the fit. The line of a diverging fit ends at the top.
 func UnrolledCurves(r *differentiability.UnrolledResult) *Figure {
-	const floor, ceiling = -16, 12 // below floor, rounding decides; above ceiling, no digit is correct
-	styles := []Style{{Color: Grey}, {Color: Sky, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 2}, {Color: Green}, {Color: Vermilion, Width: 2}, {Color: Purple, Dash: []vg.Length{4, 2}}}
-	draw := func(name, title string, runs []differentiability.UnrolledRun, label func(differentiability.UnrolledRun) string) *Panel {
-		p := NewPanel(name, title, "steps differentiated through", "relative error of the derivative").Grid().LogAxes(true, true).ClampLow(floor)
-		p.Direct = true
-		for k, run := range runs {
-			x, y := Log10s(chart.Floats(run.Steps)), chart.ClampedLog10s(run.Error(), floor)
-			if i := slices.IndexFunc(y, func(v float64) bool { return !(v <= ceiling) }); i >= 0 {
-				x, y = x[:i+1], y[:i+1]
-			}
-			p.Line(label(run), x, y, styles[k%len(styles)])
-		}
-		return p
-	}
-	rates := draw("rates", fmt.Sprintf("learning rates, λ₂ = %.4g", r.Params.Penalty), r.ByRate, func(u differentiability.UnrolledRun) string {
+	rates := unrolledPanel("rates", fmt.Sprintf("learning rates, λ₂ = %.4g", r.Params.Penalty), r.ByRate, r.Params.Penalty, func(u differentiability.UnrolledRun) string {
 		if u.Momentum > 0 {
 			return fmt.Sprintf("ηL = %.4g, momentum %.4g", u.Rate, u.Momentum)
 		}
 		return fmt.Sprintf("ηL = %.4g", u.Rate)
 	})
-	penalties := draw("penalties", "penalties, ηL = 1", r.ByPenalty, func(u differentiability.UnrolledRun) string { return fmt.Sprintf("λ₂ = %.4g", u.Penalty) })
-	return &Figure{Name: "unrolled", Width: 11 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{rates, penalties}},
-		Caption: fmt.Sprintf("Relative error of the derivative of the test loss in λ₂ through so many steps of gradient descent, against the implicit derivative at the solution. The learning rate η is in units of 1/L, where L is the largest curvature. Lines end above 10%s; errors below 10%s are drawn there.", chart.Superscript(fmt.Sprint(ceiling)), chart.Superscript(fmt.Sprint(floor)))}
+	penalties := unrolledPanel("penalties", "penalties, ηL = 1", r.ByPenalty, r.Params.Penalty, func(u differentiability.UnrolledRun) string { return fmt.Sprintf("λ₂ = %.4g", u.Penalty) })
+	return &Figure{Name: "unrolled", Width: 11 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{{rates, penalties}},
+		Caption: fmt.Sprintf("Relative error of the derivative of the test loss in λ₂ through so many steps of gradient descent, against the implicit derivative at the solution. The learning rate η is in units of 1/L, where L is the largest curvature. The broad blue line is the same run in both panels. Errors below 10%s are drawn there.", chart.Superscript(fmt.Sprint(unrolledFloor)))}
+}
+
+// Below the logarithm unrolledFloor, rounding decides. Above unrolledCeiling, a derivative is
+// useless.
+const unrolledFloor, unrolledCeiling = -16, 3
+
+// unrolledPanel returns a panel with a line for each run. The run of the given penalty, with
+// learning rate 1 and without momentum, has the same style in all panels.
+func unrolledPanel(name, title string, runs []differentiability.UnrolledRun, penalty float64, label func(differentiability.UnrolledRun) string) *Panel {
+	styles := []Style{{Color: Grey, Dash: []vg.Length{3, 3}}, {Color: Sky, Dash: []vg.Length{8, 3}}, {Color: Green}, {Color: Vermilion, Width: 2}, {Color: Purple, Dash: []vg.Length{4, 2}}}
+	p := NewPanel(name, title, "steps differentiated through", "relative error of the derivative").Grid().LogAxes(true, true).ClampLow(unrolledFloor)
+	p.Direct = true
+	other := 0
+	common := func(run differentiability.UnrolledRun) bool {
+		return run.Rate == 1 && run.Momentum == 0 && run.Penalty == penalty
+	}
+	others := slices.DeleteFunc(slices.Clone(runs), common)
+	first := slices.DeleteFunc(slices.Clone(runs), func(run differentiability.UnrolledRun) bool { return !common(run) }) // so that its broad line hides no other
+	for _, run := range append(first, others...) {
+		style := Style{Color: Blue, Width: 2.5}
+		if !common(run) {
+			style = styles[other%len(styles)]
+			other++
+		}
+		text := label(run)
+		x, y := Log10s(chart.Floats(run.Steps)), chart.ClampedLog10s(run.Error(), unrolledFloor)
+		if x, y, style.Leaves = cutAbove(x, y, unrolledCeiling); style.Leaves {
+			text += ", diverges"
+		}
+		p.Line(text, x, y, style)
+	}
+	p.HLine("error as large as the derivative", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+	return p
+}
+
+// cutAbove returns the part of a line up to the point at which it rises above the ceiling for good.
+// The third result reports whether there is such a point.
+func cutAbove(x, y []float64, ceiling float64) (cutX, cutY []float64, cut bool) {
+	i := len(y)
+	for i > 0 && y[i-1] > ceiling {
+		i--
+	}
+	if i == len(y) {
+		return x, y, false
+	}
+	end := x[i]
+	if i > 0 && chart.Drawable(y[i-1], y[i]) {
+		end = x[i-1] + (x[i]-x[i-1])*(ceiling-y[i-1])/(y[i]-y[i-1])
+	}
+	return append(slices.Clone(x[:i]), end), append(slices.Clone(y[:i]), ceiling), true
 }
 
 // UnrolledPrecisionTable lists the rounding errors of the derivatives.

@@ -2,6 +2,7 @@ package figures
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"testing"
 
@@ -29,8 +30,8 @@ func TestUnrolledOutputs(t *testing.T) {
 			}
 			for _, s := range UnrolledCurves(r).Panels[0][0].Series {
 				points := slices.Concat(s.Stretches...)
-				if last := points[len(points)-1][1]; name == "default" && (last > 12) != (s.Name == "ηL = 2.1") {
-					t.Errorf("%s ends at 1e%.0f: only the divergent rate ends beyond 1e12", s.Name, last)
+				if name == "default" && s.Line && (points[len(points)-1][1] >= unrolledCeiling) != (s.Name == "ηL = 2.1, diverges") {
+					t.Errorf("%s ends at 1e%.0f: only the divergent rate ends at the top", s.Name, points[len(points)-1][1])
 				}
 			}
 			header := UnrolledTable(r).Header
@@ -42,5 +43,22 @@ func TestUnrolledOutputs(t *testing.T) {
 				t.Errorf("the last column is %q, want %q", header[len(header)-1], last)
 			}
 		})
+	}
+}
+
+// A line is cut where it rises above the ceiling for good, and not where it comes back.
+func TestCutAbove(t *testing.T) {
+	for _, c := range []struct {
+		y, wantX, wantY []float64
+	}{
+		{[]float64{0, 2, 4, 6}, []float64{0, 1, 1.5}, []float64{0, 2, 3}},
+		{[]float64{0, 4, 2, 1}, []float64{0, 1, 2, 3}, []float64{0, 4, 2, 1}},
+		{[]float64{0, 4, 2, math.Inf(1)}, []float64{0, 1, 2, 3}, []float64{0, 4, 2, 3}},
+		{[]float64{5, 6, 7, 8}, []float64{0}, []float64{3}},
+	} {
+		x, y, cut := cutAbove([]float64{0, 1, 2, 3}, c.y, 3)
+		if !slices.Equal(x, c.wantX) || !slices.Equal(y, c.wantY) || cut != (c.y[3] > 3) {
+			t.Errorf("%v is cut to %v, %v (%v)", c.y, x, y, cut)
+		}
 	}
 }

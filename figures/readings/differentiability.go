@@ -27,13 +27,13 @@ func IncompleteJacobian() string {
 
 // DerivativeErrors explains the figure.
 func DerivativeErrors() string {
-	return "As h shrinks, the line of a right derivative falls along the dashed guide and rises again along the dash-dotted one. The line of a wrong derivative would stay level, high above their crossing. At the right end, the line of a linear solution does not rise. A line jumps where the step is so long that it crosses a kink."
+	return "As h shrinks, the line of a right derivative falls along the dashed guide and rises again along the dash-dotted one. The line of a wrong derivative would stay level, high above their crossing."
 }
 
 // SolutionPaths explains the figure.
 func SolutionPaths(paths *differentiability.SolutionPaths) string {
 	return paragraphs(
-		"A solution is computed point by point, a tangent from the derivative at one point alone. The tangent of a right derivative lies along its line.",
+		"A solution is computed point by point, a tangent from the derivative at its dot alone. The tangent of a right derivative lies along its line.",
 		fmt.Sprintf("The support vector machine agrees with the supplement's quadratic program: θ differs by %.1e and its derivatives by %.1e, relative.", paths.SolverGap, paths.SolverSlopeGap))
 }
 
@@ -62,7 +62,7 @@ func Unrolled(r *differentiability.UnrolledResult) string {
 		}
 	}
 	return paragraphs(
-		"At 1 the error is as large as the derivative itself. A line that rises belongs to a descent that diverges, without any error message.",
+		"On the dotted line the derivative has no right digit. A line that ends at the top belongs to a descent that diverges, without any error message.",
 		fmt.Sprintf("At their last step %d of %d lines are within %.0e of the implicit derivative.", exact, len(runs), same))
 }
 

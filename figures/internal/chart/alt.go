@@ -49,7 +49,7 @@ func (f *Figure) altPanels() string {
 
 // altAxes describes the axes of the panel.
 func (p *Panel) altAxes() string {
-	title, x, y := cmp.Or(p.Plot.Title.Text, p.Name), p.Plot.X.Label.Text, p.Plot.Y.Label.Text
+	title, x, y := strings.ReplaceAll(cmp.Or(p.Plot.Title.Text, p.Name), "\n", ", "), p.Plot.X.Label.Text, p.Plot.Y.Label.Text
 	if x == "" || y == "" {
 		return title
 	}

@@ -52,7 +52,8 @@ func (p *Panel) directWidth() (width vg.Length) {
 }
 
 // drawDirect draws the labels to the right of the axes. It places each label as near to the end of
-// its line as the other labels allow. A stroke connects the end of the line with the label.
+// its line as the other labels allow. A stroke connects the end of the line with the label, unless
+// the style of the line has Leaves.
 func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
 	labels := p.DirectLabels()
 	y := func(l directLabel) vg.Length { return data.Y(q.Y.Norm(l.End[1])) }
@@ -74,7 +75,9 @@ func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
 	for i, l := range labels {
 		from := vg.Point{X: data.X(q.X.Norm(l.End[0])), Y: y(l)}
 		to := vg.Point{X: data.Max.X + directGap, Y: at[i]}
-		data.StrokeLine2(draw.LineStyle{Color: l.style.Line().Color, Width: .5}, from.X, from.Y, to.X, to.Y)
+		if !l.style.Leaves {
+			data.StrokeLine2(draw.LineStyle{Color: l.style.Line().Color, Width: .5}, from.X, from.Y, to.X, to.Y)
+		}
 		data.StrokeLine2(l.style.Line(), to.X, to.Y, to.X+directSample, to.Y)
 		data.FillText(directText(), vg.Point{X: to.X + directSample + keySample, Y: to.Y}, l.Name)
 	}

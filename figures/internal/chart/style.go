@@ -61,6 +61,9 @@ type Style struct {
 	GlyphRadius vg.Length
 	// Unlisted omits the series from the legend.
 	Unlisted bool
+	// Leaves is for a line that ends at the edge of its panel before the right end. A stroke from
+	// there to the label of the line would look like a level line, so there is none.
+	Leaves bool
 }
 
 func (s Style) Line() draw.LineStyle {
