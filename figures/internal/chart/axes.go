@@ -96,14 +96,7 @@ func (p *Panel) withFewerLabels(axes Box, length vg.Length) *Panel {
 		return false
 	}
 	for fewer := 0.0; fewer < manyTicks && crowded(); fewer++ {
-		switch t := p.Plot.X.Tick.Marker.(type) {
-		case RoundTicks:
-			q.X.Tick.Marker = RoundTicks{manyTicks - fewer}
-		case logTicks:
-			q.X.Tick.Marker = logTicks{max(t.nlabels-fewer, 1), t.floor}
-		case listedTicks:
-			q.X.Tick.Marker = listedTicks{t.logs, 2 << int(fewer)}
-		}
+		q.X.Tick.Marker = fewerLabels(p.Plot.X.Tick.Marker, fewer)
 	}
 	return &fitted
 }

@@ -51,27 +51,13 @@ func (p *Panel) directWidth() (width vg.Length) {
 	return width
 }
 
-// drawDirect draws the labels to the right of the axes. It places each label as near to the end of
-// its line as the other labels allow. A stroke connects the end of the line with the label, unless
-// the style of the line has Leaves.
+// drawDirect draws the labels to the right of the axes. A stroke connects the end of each line with
+// its label, unless the style of the line has Leaves.
 func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
 	labels := p.DirectLabels()
 	y := func(l directLabel) vg.Length { return data.Y(q.Y.Norm(l.End[1])) }
 	slices.SortStableFunc(labels, func(a, b directLabel) int { return cmp.Compare(y(a), y(b)) })
-	at := make([]vg.Length, len(labels))
-	for i, l := range labels { // upwards, and then downwards
-		at[i] = y(l)
-		if i > 0 {
-			at[i] = max(at[i], at[i-1]+directHeight)
-		}
-	}
-	for i := len(at) - 1; i >= 0; i-- {
-		high := data.Max.Y
-		if i+1 < len(at) {
-			high = at[i+1] - directHeight
-		}
-		at[i] = min(at[i], high)
-	}
+	at := SpreadOut(Mapped(labels, y), directHeight, data.Min.Y, data.Max.Y)
 	for i, l := range labels {
 		from := vg.Point{X: data.X(q.X.Norm(l.End[0])), Y: y(l)}
 		to := vg.Point{X: data.Max.X + directGap, Y: at[i]}
@@ -81,4 +67,34 @@ func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
 		data.StrokeLine2(l.style.Line(), to.X, to.Y, to.X+directSample, to.Y)
 		data.FillText(directText(), vg.Point{X: to.X + directSample + keySample, Y: to.Y}, l.Name)
 	}
+}
+
+// SpreadOut returns places as near as possible to the given ascending places, in the sense of least
+// squares, with at least the given gap between neighbours. The places are within [low, high]. If
+// this range is too short, they extend below low.
+func SpreadOut(places []vg.Length, gap, low, high vg.Length) []vg.Length {
+	// Without the gaps, the places must only ascend. Neighbours that do not ascend are pooled, and
+	// a pool is at the mean of its places.
+	type pool struct {
+		sum vg.Length
+		n   int
+	}
+	mean := func(p pool) vg.Length { return p.sum / vg.Length(p.n) }
+	var pools []pool
+	for i, place := range places {
+		pools = append(pools, pool{place - vg.Length(i)*gap, 1})
+		for n := len(pools); n > 1 && mean(pools[n-2]) > mean(pools[n-1]); n = len(pools) {
+			pools[n-2].sum += pools[n-1].sum
+			pools[n-2].n += pools[n-1].n
+			pools = pools[:n-1]
+		}
+	}
+	high -= gap * vg.Length(len(places)-1)
+	var all []vg.Length
+	for _, p := range pools {
+		for range p.n {
+			all = append(all, min(max(mean(p), low), high)+vg.Length(len(all))*gap)
+		}
+	}
+	return all
 }

@@ -110,6 +110,13 @@ func (p *Panel) ClampLow(floor float64) *Panel {
 	return p
 }
 
+// Beside declares that the numbers of the x axis end at low and high. Beyond these ends, the axis has
+// the given labels.
+func (p *Panel) Beside(low, high float64, beside ...plot.Tick) *Panel {
+	p.Plot.X.Tick.Marker = besideTicks{p.Plot.X.Tick.Marker, low, high, beside}
+	return p
+}
+
 // Grid draws thin grid lines behind all series that are added later.
 func (p *Panel) Grid() *Panel {
 	g := plotter.NewGrid()
@@ -200,6 +207,26 @@ func (p *Panel) Line(name string, xs, ys []float64, s Style) {
 		} else {
 			p.Plot.Add(curve{&plotter.Line{XYs: pairs(stretch, 1), LineStyle: style}})
 		}
+	}
+}
+
+// Strokes plots a straight stroke from (fromX[i], fromY[i]) to (toX[i], toY[i]) for each i, such as
+// the intervals of points.
+func (p *Panel) Strokes(name string, fromX, fromY, toX, toY []float64, s Style) {
+	s.GlyphRadius = 0
+	if !p.checkLengths(name, len(fromX), len(fromY), len(toX), len(toY)) {
+		return
+	}
+	const places = 3 // the two ends of a stroke, and a gap
+	for _, stretch := range p.add(name, s, places*len(fromX), func(k int) (point, bool) {
+		i := k / places
+		end := plotter.XY{X: fromX[i], Y: fromY[i]}
+		if k%places == 1 {
+			end = plotter.XY{X: toX[i], Y: toY[i]}
+		}
+		return newPoint(end), k%places < places-1 && Drawable(fromX[i], fromY[i], toX[i], toY[i])
+	}) {
+		p.Plot.Add(curve{&plotter.Line{XYs: pairs(stretch, 1), LineStyle: s.Line()}})
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -133,4 +134,41 @@ func (t listedTicks) Ticks(low, high float64) []plot.Tick {
 		return logTicks{manyTicks, math.Inf(-1)}.Ticks(low, high)
 	}
 	return ticks
+}
+
+// besideTicks labels an axis as the Ticker does, but only within the range [low, high]. Outside of
+// this range, it has other labels, such as a label for 0 beside a logarithmic axis.
+type besideTicks struct {
+	plot.Ticker
+	low, high float64
+	beside    []plot.Tick
+}
+
+func (t besideTicks) Ticks(low, high float64) []plot.Tick {
+	const rounding = 1e-9
+	all := slices.Clone(t.beside)
+	for _, tick := range t.Ticker.Ticks(max(low, t.low), min(high, t.high)) {
+		if tick.Value >= t.low-rounding && tick.Value <= t.high+rounding {
+			all = append(all, tick)
+		}
+	}
+	slices.SortStableFunc(all, func(a, b plot.Tick) int { return cmp.Compare(a.Value, b.Value) })
+	return slices.DeleteFunc(all, func(tick plot.Tick) bool { return tick.Value < low-rounding || tick.Value > high+rounding })
+}
+
+// fewerLabels returns a Ticker with fewer labels than the Ticker t. The argument by is the number of
+// labels to save. Other kinds of Tickers than those of this package are not changed.
+func fewerLabels(t plot.Ticker, by float64) plot.Ticker {
+	switch t := t.(type) {
+	case RoundTicks:
+		return RoundTicks{manyTicks - by}
+	case logTicks:
+		return logTicks{max(t.nlabels-by, 1), t.floor}
+	case listedTicks:
+		return listedTicks{t.logs, 2 << int(by)}
+	case besideTicks:
+		t.Ticker = fewerLabels(t.Ticker, by)
+		return t
+	}
+	return t
 }

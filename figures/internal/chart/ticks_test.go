@@ -1,10 +1,12 @@
 package chart
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 )
 
@@ -44,5 +46,32 @@ func TestLabelsOfMeasuredValues(t *testing.T) {
 		if got := strings.Join(labels, " "); got != want {
 			t.Errorf("%v points wide: %s, want %s", width, got, want)
 		}
+	}
+}
+
+// An axis with labels beside its numbers has no number beyond its ends, also with fewer labels.
+func TestTicksBesideNumbers(t *testing.T) {
+	for by, want := range map[float64]string{0: "0@-3.9 10⁻³@-3 10⁻²@-2 10⁻¹@-1 1@0 chosen@1.5", 3: "0@-3.9 10⁻²@-2 1@0 chosen@1.5"} {
+		ticker := besideTicks{logTicks{5, math.Inf(-1)}, -3.2, .6, []plot.Tick{{Value: -3.9, Label: "0"}, {Value: 1.5, Label: "chosen"}}}
+		var got []string
+		for _, tick := range fewerLabels(ticker, by).Ticks(-4, 1.6) {
+			got = append(got, fmt.Sprintf("%s@%.3g", tick.Label, tick.Value))
+		}
+		if text := strings.Join(got, " "); text != want {
+			t.Errorf("%g labels fewer: %s, want %s", by, text, want)
+		}
+	}
+}
+
+// Strokes are separate lines. A stroke without one of its ends is not drawn.
+func TestStrokes(t *testing.T) {
+	p := NewPanel("p", "", "x", "y")
+	v := []float64{1, 2, 3}
+	p.Strokes("s", v, []float64{0, math.NaN(), 0}, v, v, Style{})
+	if got, want := (&Figure{Panels: [][]*Panel{{p}}}).CSV(), "panel,series,x,y,z,low,high\np,s,1,0,,,\np,s,1,1,,,\np,s,3,0,,,\np,s,3,3,,,\n"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if n := len(p.Series[0].Stretches); n != 2 || p.LegendEntries(p.Axes())[0].Name != "s" {
+		t.Errorf("%d strokes with the legend %v", n, p.LegendEntries(p.Axes()))
 	}
 }
