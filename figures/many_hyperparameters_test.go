@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"cvgm/cvgm/experiment"
@@ -46,5 +47,33 @@ func TestOuterPenaltyNamesItsLines(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("names beside the lines: %q, want %q", got, want)
+	}
+}
+
+// Each row of the map has a mark for each cell with its value, by the sign of the clear difference,
+// and the mean of the cells.
+func TestGradientMapHasAllCells(t *testing.T) {
+	cell := func(train int, mean float64) manyhyper.MapCell {
+		return manyhyper.MapCell{MapPlace: manyhyper.MapPlace{Problem: manyhyper.MapOfPenalties, Train: train, Hyperparameters: 4, Share: .5, Noise: 1},
+			CVLessTraining: experiment.Estimate{Mean: mean, Margin: .1, N: 5}}
+	}
+	r := &manyhyper.MapResult{Cells: []manyhyper.MapCell{cell(20, -.5), cell(20, .05), cell(80, .25)}, Effects: []manyhyper.MapEffect{
+		{Problem: manyhyper.MapOfPenalties, Factor: 0, Level: 20, CVLessTraining: experiment.Estimate{Mean: -.225, Margin: .125, N: 5}},
+		{Problem: manyhyper.MapOfPenalties, Factor: 0, Level: 80, CVLessTraining: experiment.Estimate{Mean: .25, Margin: .125, N: 5}},
+		{Problem: manyhyper.MapOfPenalties, Factor: 3, Level: 1, CVLessTraining: experiment.Estimate{Mean: -.0625, Margin: .0625, N: 5}}}}
+	panel := GradientMap(r).Panels[0][0]
+	text := (&Figure{Panels: [][]*Panel{{panel}}}).CSV()
+	for _, want := range []string{"clearly better\",-0.5,0", "not clear\",0.05,0", "clearly worse\",0.25,-1", "mean of the cells,-0.225,0", "mean of the cells,0.25,-1", "of the mean,0.375,-1",
+		"clearly better\",-0.5,-5", "not clear\",0.05,-5", "clearly worse\",0.25,-5", "mean of the cells,-0.0625,-5"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	var labels []string
+	for _, tick := range panel.Plot.Y.Tick.Marker.Ticks(-9, 1) {
+		labels = append(labels, tick.Label)
+	}
+	if want := []string{"20 examples", "80 examples", "", "", "", "noise 1"}; !slices.Equal(labels, want) {
+		t.Errorf("labels %q, want %q", labels, want)
 	}
 }

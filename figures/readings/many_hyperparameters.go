@@ -70,7 +70,7 @@ func GradientMap(m *manyhyper.MapResult) string {
 		cells.item("*%s, %d cells:* the CV gradient is clearly better than the training gradient in %d and clearly worse in %d; many are clearly better than one in %d and clearly worse in %d. %s",
 			capital(problem), c.all, c.helps, c.harms, c.manyHelp, c.manyHarm, signTurns(m, problem))
 	}
-	return paragraphs("Where a line crosses the dotted one, the difference changes its sign with this factor. A wide band can hide a gain in one cell and a loss in another.", cells.String())
+	return paragraphs("A mean can hide a gain in one cell and a loss in another.", cells.String())
 }
 
 // KeptGradientMap counts the cells of the map that is kept with the sources.
@@ -115,7 +115,7 @@ func signTurns(m *manyhyper.MapResult, problem string) string {
 			}
 		}
 	}
-	return fmt.Sprintf("Factors that clearly change the sign: in the upper row %s; in the lower row %s.", joinNames(turned[0]), joinNames(turned[1]))
+	return fmt.Sprintf("Factors that clearly change the sign: at the top %s; at the bottom %s.", joinNames(turned[0]), joinNames(turned[1]))
 }
 
 // joinNames joins names, or returns "none".
