@@ -10,6 +10,8 @@ import (
 	"cvgm/cvgm/experiment/searches"
 	"cvgm/figures/internal/chart"
 
+	"gonum.org/v1/gonum/floats"
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -20,6 +22,9 @@ func init() {
 	})
 	register(func(r *manyhyper.AdditiveResult) []Output {
 		return []Output{AdditiveTerms(r), AdditiveTable(r)}
+	})
+	register(func(r *manyhyper.MapResult) []Output {
+		return []Output{GradientMap(r), GradientMapTable(r)}
 	})
 	register(func(r *searches.StochasticResult) []Output {
 		return []Output{OuterPenalty(r), StochasticTable(r)}
@@ -39,36 +44,45 @@ func searchNames(p manyhyper.LeversParams) map[string]string {
 // ManyHyperparametersCurves shows the test loss and the CV loss as functions of the number of
 // hyperparameters. Each loss is divided by the loss with a single hyperparameter of the same kind.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
-	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 4.1 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("Test loss (thick, with 95 %% intervals of the paired differences) and CV loss (thin) against the number of hyperparameters, as multiples of the losses with one of the kind, over %d data sets. The square is the tuner's test loss.", r.Params.DataSets)}
-	names := searchNames(r.Params)
+	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 5.6 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: make([][]*Panel, 2),
+		Caption: fmt.Sprintf("Losses with several hyperparameters, divided by the loss with one of the kind: test losses (top) by the test loss with one on folds, and CV losses (bottom) by the CV loss with one on the same splits. Means over %d data sets, with 95 %% intervals of the paired differences. For the widths, the ridge penalty counts as one more.", r.Params.DataSets)}
 	for _, l := range r.Problems {
-		p := NewPanel(l.Name, l.Name, "hyperparameters", "loss, as a multiple of one's").Grid().LogAxes(true, false)
-		for _, s := range []struct {
-			name     string
-			test, cv Style
-		}{
-			{manyhyper.SearchFolds, Style{Color: Blue, Width: 2}, Style{Color: Blue, Width: 1.2, Dash: []vg.Length{2, 2}}},
-			{manyhyper.SearchHalves, Style{Color: Vermilion, Width: 2.5, Dash: []vg.Length{9, 3}}, Style{Color: Vermilion, Width: 1.2, Dash: []vg.Length{6, 2, 1, 2}}},
-		} {
-			var x []float64
-			var test, cv []experiment.Estimate
-			for _, row := range l.Rows {
-				if row.Search == s.name {
-					x, test, cv = append(x, float64(row.Hyperparameters)), append(test, l.Ratio(row)), append(cv, l.CVRatio(row))
-				}
+		for k, loss := range []struct {
+			name  string
+			ratio func(row manyhyper.LeverRow) experiment.Estimate
+		}{{"test loss", l.Ratio}, {"CV loss", l.CVRatio}} {
+			title := l.Name
+			if k > 0 {
+				title = ""
 			}
-			mean, low, high := meansAndEnds(test)
-			p.Band("test loss, "+names[s.name], Log10s(x), low, high, s.test)
-			p.Line("test loss, "+names[s.name], Log10s(x), mean, s.test)
-			mean, _, _ = meansAndEnds(cv)
-			p.Line("CV loss, "+names[s.name], Log10s(x), mean, s.cv)
+			p := NewPanel(l.Name+", "+loss.name, title, "hyperparameters", loss.name+" / loss with one").Grid().LogAxes(true, false)
+			p.HLine("one hyperparameter", 1, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+			const apart = .015 // so that the marks of two searches do not cover each other
+			for i, s := range []struct {
+				search, name string
+				style        Style
+			}{
+				{manyhyper.SearchFolds, fmt.Sprintf("%d folds", r.Params.Folds), Style{Color: Blue}},
+				{manyhyper.SearchHalves, fmt.Sprintf("%d splits that fit %.2g of the rows", r.Params.Halves, r.Params.HalfP), Style{Color: Vermilion, Dash: []vg.Length{6, 3}, Glyph: draw.PyramidGlyph{}, GlyphRadius: 3.5}},
+			} {
+				var x []float64
+				var y []experiment.Estimate
+				for _, row := range l.Rows {
+					if row.Search == s.search {
+						x, y = append(x, math.Log10(float64(row.Hyperparameters))+float64(2*i-1)*apart), append(y, loss.ratio(row))
+					}
+				}
+				mean, low, high := meansAndEnds(y)
+				p.Measured(s.name, x, mean, low, high, s.style)
+			}
+			if row, ok := l.Find(manyhyper.SearchTuner); ok && k == 0 {
+				mean, low, high := meansAndEnds([]experiment.Estimate{loss.ratio(row)})
+				x := []float64{math.Log10(float64(row.Hyperparameters)) + 3*apart}
+				p.Strokes("tuner, 95 % interval", x, low, x, high, Style{Color: Black, Width: 1, Unlisted: true})
+				p.Scatter("tuner", x, mean, Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 3})
+			}
+			f.Panels[k] = append(f.Panels[k], p)
 		}
-		if row, ok := l.Find(manyhyper.SearchTuner); ok {
-			p.Scatter("test loss, "+names[manyhyper.SearchTuner], []float64{math.Log10(float64(row.Hyperparameters))}, []float64{l.Ratio(row).Mean}, Style{Color: Black, Glyph: draw.SquareGlyph{}, GlyphRadius: 3.5})
-		}
-		p.HLine("one hyperparameter", 1, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
 }
@@ -127,20 +141,38 @@ func ManyHyperparametersTable(r *manyhyper.LeversResult) *Table {
 	return t
 }
 
-// AdditiveTerms shows the known functions, and the fits of both additive models to these functions.
+// AdditiveTerms shows the known functions with the fits of both additive models, and the fits minus
+// the functions.
 func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
-	f := &Figure{Name: "additive_terms", Width: 11 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("Four known functions of one feature each (dotted), whose sum makes the labels, and their estimates by an additive model with one penalty for all terms and with a penalty for each. Means over %d data sets of %d examples, with 95 %% confidence intervals. Each function is shown minus its mean.", r.Params.DataSets, r.Params.Smooths.Train)}
+	f := &Figure{Name: "additive_terms", Width: 11 * vg.Inch, Height: 5.6 * vg.Inch, Legend: LegendBelow, Panels: make([][]*Panel, 2),
+		Caption: fmt.Sprintf("Four known functions of one feature each, whose sum makes the labels, and their estimates by an additive model with one penalty for all terms and with a penalty for each (top). Below are the estimates minus the functions, with the root mean square (RMS) of each line. Means over %d data sets of %d examples, with 95 %% intervals. Each function is shown minus its mean.", r.Params.DataSets, r.Params.Smooths.Train)}
+	low, high := 0., 0. // of all errors
 	for j, term := range r.Terms {
-		p := NewPanel(term.Name, term.Name, fmt.Sprintf("x%s", chart.Subscripted(fmt.Sprint(j+1))), "effect").Grid()
-		for k, s := range []Style{{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 2}} {
+		x := fmt.Sprintf("x%s", chart.Subscripted(fmt.Sprint(j+1)))
+		above, below := NewPanel(term.Name, term.Name, x, "effect").Grid(), NewPanel(term.Name+", error", "", x, "estimate minus truth").Grid()
+		var rms [2]float64
+		for k, s := range []Style{{Color: Vermilion, Width: 1.5, Dash: []vg.Length{6, 3}}, {Color: Blue, Width: 1.5}} {
 			name := []string{"one penalty", "a penalty for each term"}[k]
-			mean, low, high := meansAndEnds(term.Fits[k])
-			p.Band(name, term.Places, low, high, s)
-			p.Line(name, term.Places, mean, s)
+			mean, from, to := meansAndEnds(term.Fits[k])
+			above.Line(name, term.Places, mean, s)
+			for _, v := range [][]float64{from, to, mean} {
+				for i := range v {
+					v[i] -= chart.Nth(term.Truth, i)
+				}
+			}
+			rms[k] = floats.Norm(mean, 2) / math.Sqrt(float64(len(mean)))
+			below.Band(name, term.Places, from, to, s)
+			below.Line(name, term.Places, mean, s)
 		}
-		p.Line("truth", term.Places, term.Truth, Style{Color: Black, Width: 2, Dash: []vg.Length{1, 3}})
-		f.Panels[0] = append(f.Panels[0], p)
+		below.Plot.Title.Text = fmt.Sprintf("RMS: one %.2g, each %.2g", rms[0], rms[1])
+		truth := Style{Color: Black, Width: 2, Dash: []vg.Length{1, 3}}
+		above.Line("truth", term.Places, term.Truth, truth)
+		below.HLine("truth", 0, truth)
+		f.Panels[0], f.Panels[1] = append(f.Panels[0], above), append(f.Panels[1], below)
+		low, high = min(low, below.Axes().Ymin), max(high, below.Axes().Ymax)
+	}
+	for _, p := range f.Panels[1] { // errors have one scale
+		p.Range(p.Axes().Xmin, p.Axes().Xmax, low, high)
 	}
 	return f
 }
@@ -172,40 +204,220 @@ func AdditiveTable(r *manyhyper.AdditiveResult) *Table {
 	return t
 }
 
-// OuterPenalty shows the risk as a function of the weight of the outer penalty. It also shows the
-// risks of the methods that have no outer penalty.
-func OuterPenalty(r *searches.StochasticResult) *Figure {
-	p := r.Params
-	panel := NewPanel("risk", "", "weight of the outer penalty", "mean logistic loss on test examples").Grid().LogAxes(true, false)
-	panel.Direct = true // seven names
-	for _, s := range []struct {
-		name  string
-		risks []experiment.Estimate
-		style Style
-	}{
-		{"stochastic CVGM", r.Stochastic, Style{Color: Blue, Width: 2}},
-		{"training gradient", r.Training, Style{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 3}}},
-	} {
-		mean, low, high := meansAndEnds(s.risks)
-		panel.Band(s.name, Log10s(p.Weights), low, high, s.style)
-		panel.Line(s.name, Log10s(p.Weights), mean, s.style)
+// A mapDifference is one of the two differences of test losses that a map measures.
+type mapDifference struct {
+	name, title, axis string
+	ofCell            func(c manyhyper.MapCell) experiment.Estimate
+	ofEffect          func(e manyhyper.MapEffect) experiment.Estimate
+}
+
+var mapDifferences = []mapDifference{
+	{"CV gradient minus training gradient", "CV − training gradient", "← CV gradient better        worse →", func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining }, func(e manyhyper.MapEffect) experiment.Estimate { return e.CVLessTraining }},
+	{"many hyperparameters minus one", "many − one", "← many better        worse →", func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne }, func(e manyhyper.MapEffect) experiment.Estimate { return e.ManyLessOne }},
+}
+
+// GradientMap shows the two differences of test losses for each value of each factor: in all cells
+// with this value, and on average. Each problem has a column of panels.
+func GradientMap(r *manyhyper.MapResult) *Figure {
+	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Legend: LegendBelow, SameAxes: true,
+		Caption: fmt.Sprintf("Test loss with many hyperparameters by the CV gradient, minus the test loss by the training gradient (top) or with one hyperparameter (bottom), as a share of the larger loss. A row has all cells of a problem with this value of a factor. A cell is clear if its 95 %% interval excludes 0. Intervals are over data sets: %d in a cell, and %d in a cell of weights.", r.Params.DataSets, r.Params.RingsDataSets)}
+	rows := 0
+	for _, d := range mapDifferences {
+		var panels []*Panel
+		for _, problem := range manyhyper.MapProblems {
+			p := NewPanel(d.name+", "+problem, problem+": "+d.title, d.axis, "")
+			rows = max(rows, drawMap(p, r, problem, d))
+			panels = append(panels, p)
+		}
+		f.Panels = append(f.Panels, panels)
 	}
-	for _, s := range []struct {
+	const rowHeight, around = 13, 62 // in points; around is the height of a panel's title and labels
+	f.Height = vg.Length(len(f.Panels)) * vg.Length(around+rowHeight*rows)
+	return f
+}
+
+// mapLabels are formats of the labels of rows, in the order of the factors.
+var mapLabels = []string{"%g examples", "%g hyperparameters", "splits fit %g of rows", "noise %g"}
+
+// drawMap draws a difference for all values of all factors of a problem, each in a row. An empty row
+// separates two factors. It returns the number of rows.
+func drawMap(p *Panel, r *manyhyper.MapResult, problem string, d mapDifference) (rows int) {
+	marks := []struct {
 		name  string
 		style Style
+		x, y  []float64
 	}{
-		{searches.StochasticPlain, Style{Color: Black, Width: 1.5}},
-		{searches.StochasticRandom, Style{Color: Grey, Width: 1.5, Dash: []vg.Length{1, 2}}},
-		{searches.StochasticCMAES, Style{Color: Green, Width: 1.5, Dash: []vg.Length{9, 3}}},
-		{searches.StochasticAlone, Style{Color: Blue, Width: 1.5, Dash: []vg.Length{2, 2}}},
-		{searches.StochasticTraining, Style{Color: Vermilion, Width: 2.5, Dash: []vg.Length{12, 3, 2, 3}}},
-	} {
-		if m, ok := r.Find(s.name); ok && !math.IsNaN(m.Risk.Mean) {
-			panel.Line(s.name, Log10s(p.Weights), slices.Repeat([]float64{m.Risk.Mean}, len(p.Weights)), s.style)
+		{"cell, clearly better", Style{Color: Blue, GlyphRadius: 2}, nil, nil},
+		{"cell, not clear", Style{Color: Grey, Glyph: draw.RingGlyph{}, GlyphRadius: 2}, nil, nil},
+		{"cell, clearly worse", Style{Color: Vermilion, Glyph: draw.CrossGlyph{}, GlyphRadius: 2.5}, nil, nil},
+	}
+	cells := r.CellsOf(problem)
+	var labels []string
+	var at []float64
+	var means []experiment.Estimate
+	for factor := range manyhyper.Factors {
+		if factor > 0 {
+			labels, at, means = append(labels, ""), append(at, math.NaN()), append(means, experiment.Estimate{})
+		}
+		for _, e := range r.Effects {
+			if e.Problem != problem || e.Factor != factor {
+				continue
+			}
+			y := 0 - float64(len(labels)) // not −0
+			labels, at, means = append(labels, fmt.Sprintf(mapLabels[factor], e.Level)), append(at, y), append(means, d.ofEffect(e))
+			for _, c := range cells {
+				if []float64{float64(c.Train), float64(c.Hyperparameters), c.Share, c.Noise}[factor] == e.Level {
+					m := &marks[1+d.ofCell(c).Sign()]
+					m.x, m.y = append(m.x, d.ofCell(c).Mean), append(m.y, y)
+				}
+			}
 		}
 	}
+	for _, m := range marks {
+		p.Scatter(m.name, m.x, m.y, m.style)
+	}
+	mean, low, high := meansAndEnds(means)
+	p.Line("mean of the cells, along a factor", mean, at, Style{Color: Black, Width: .7, Unlisted: true})
+	p.Strokes("95 % interval of the mean", low, at, high, at, Style{Color: Black, Width: 2.5})
+	p.Scatter("mean of the cells", mean, at, Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 2.5})
+	p.VLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+	p.Rows(vg.Length(math.Inf(1)), labels)
+	const left, room = -1, .05 // no difference is below left
+	p.Range(left-room, max(chart.AxesOf(p.Plot).Xmax, 0)+room, .5-float64(len(labels)), .5)
+	return len(labels)
+}
+
+// effectWord returns the word "helps" or "harms" for a difference of losses. If the interval of the
+// difference contains 0, the word is "undecided".
+func effectWord(e experiment.Estimate) string {
+	return [...]string{"helps", "undecided", "harms"}[1+e.Sign()]
+}
+
+// GradientMapTable lists all cells of the map.
+func GradientMapTable(r *manyhyper.MapResult) *Table {
+	p := r.Params
+	t := &Table{
+		Name: "gradient_map_cells", Caption: fmt.Sprintf("When the gradient of the CV loss helps, and when many hyperparameters do: %d cells", len(r.Cells)),
+		Header: []string{"Problem", "N", "Hyperparameters", "Share", "Noise", "CV minus training gradient", "CV gradient", "Many minus one", "Many", "CV loss, one", "CV loss, many", "Test loss, one", "Test loss, many", "Test loss, training gradient"},
+		Brief:  []string{"Problem", "N", "Hyperparameters", "Share", "Noise", "CV minus training gradient", "CV gradient", "Many minus one", "Many", "CV loss, one", "CV loss, many"},
+		Note: fmt.Sprintf("Differences of test losses are paired and shares of the larger loss, with 95 %% confidence intervals over %d data sets a cell of penalties and widths and %d a cell of weights; no interval is widened for the number of cells. Losses are shares of a constant prediction's: mean squared errors, of the weights error rates for the test and logistic losses for CV. "+
+			"Share is the share of the rows that the %d splits fit. Noise is the standard deviation of the labels' noise, of the weights that of the radii. With one hyperparameter the penalties and widths are all equal, and the weights stay at their start while C is searched for.", p.DataSets, p.RingsDataSets, p.K),
+	}
+	for _, c := range r.Cells {
+		t.Rows = append(t.Rows, []any{c.Problem, fmt.Sprint(c.Train), c.Hyperparameters, fmt.Sprint(c.Share), fmt.Sprint(c.Noise),
+			chart.Estimated(c.CVLessTraining, 3), effectWord(c.CVLessTraining), chart.Estimated(c.ManyLessOne, 3), effectWord(c.ManyLessOne),
+			chart.Estimated(c.OneCV, 3), chart.Estimated(c.ManyCV, 3), chart.Estimated(c.One, 3), chart.Estimated(c.Many, 3), chart.Estimated(c.Training, 3)})
+	}
+	return t
+}
+
+// KeptGradientMap is [GradientMap] of the map that is kept with the sources.
+func KeptGradientMap() *Figure {
+	f := GradientMap(manyhyper.KeptMap())
+	f.Name = "gradient_map_kept"
+	f.Caption = "The kept map. " + f.Caption
+	return f
+}
+
+// KeptGradientMapTable counts the cells of the kept map in which the CV gradient, or many
+// hyperparameters, help or harm. It has one row for each problem, size and number of
+// hyperparameters. Its CSV is in the order of the figure's lines.
+func KeptGradientMapTable() *Table {
+	r := manyhyper.KeptMap()
+	t := &Table{
+		Name: "gradient_map_kept_cells", Caption: fmt.Sprintf("The kept map by size and number of hyperparameters: %d cells", len(r.Cells)),
+		Header: []string{"Problem", "N", "Hyperparameters", "Cells", "CV gradient helps", "harms", "Mean difference", "Many help", "harm", "Mean difference of many"},
+		Note:   "A difference is the mean of the cells' differences of test losses, as shares of the larger loss. Below 0 the CV gradient helps, or many hyperparameters do. A cell helps or harms if its 95 % confidence interval excludes 0.",
+	}
+	for first := 0; first < len(r.Cells); {
+		c, last := r.Cells[first], first
+		for last < len(r.Cells) && r.Cells[last].Problem == c.Problem && r.Cells[last].Train == c.Train && r.Cells[last].Hyperparameters == c.Hyperparameters {
+			last++
+		}
+		row := []any{c.Problem, fmt.Sprint(c.Train), c.Hyperparameters, last - first}
+		for _, difference := range []func(c manyhyper.MapCell) experiment.Estimate{
+			func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining },
+			func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne },
+		} {
+			helps, harms := manyhyper.CountSigns(r.Cells[first:last], difference)
+			var sum float64
+			for _, c := range r.Cells[first:last] {
+				sum += difference(c).Mean
+			}
+			row = append(row, helps, harms, Number{Value: sum / float64(last-first), Digits: 3})
+		}
+		t.Rows = append(t.Rows, row)
+		first = last
+	}
+	return t
+}
+
+// OuterPenalty shows the risk as a function of the weight of the outer penalty, for both gradients.
+// To the left is the weight 0, at which there are also methods without an outer penalty. To the right
+// is the weight that is chosen without test data.
+func OuterPenalty(r *searches.StochasticResult) *Figure {
+	p := r.Params
+	panel := NewPanel("risk", "", "weight of the outer penalty", "mean logistic loss on test examples").Grid()
+	weights := Log10s(p.Weights)
+	low, high := weights[0], weights[len(weights)-1]
+	span := max(high-low, 1)
+	without, chosen := low-span/2, high+span/3 // places beside the weights
+	risk := func(name string) experiment.Estimate {
+		m, _ := r.Find(name)
+		return m.Risk
+	}
+	type series struct {
+		name  string
+		x     []float64
+		risks []experiment.Estimate
+		style Style
+	}
+	var all []series
+	apart := .015 * span // so that marks do not cover each other
+	for k, s := range []struct {
+		alone, penalty string
+		series
+	}{
+		{searches.StochasticAlone, searches.StochasticPenalty, series{"stochastic CVGM", nil, r.Stochastic, Style{Color: Blue, GlyphRadius: 3}}},
+		{searches.StochasticTraining, searches.StochasticTrainPenalty, series{"training gradient", nil, r.Training, Style{Color: Vermilion, Dash: []vg.Length{6, 3}, Glyph: draw.PyramidGlyph{}, GlyphRadius: 3.5}}},
+	} {
+		for _, x := range slices.Concat([]float64{without}, weights, []float64{math.NaN(), chosen}) {
+			s.x = append(s.x, x+float64(2*k-1)*apart)
+		}
+		s.risks = slices.Concat([]experiment.Estimate{risk(s.alone)}, s.risks, []experiment.Estimate{{}, risk(s.penalty)})
+		all = append(all, s.series)
+	}
+	for k, s := range []series{
+		{name: searches.StochasticPlain, style: Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 3}},
+		{name: searches.StochasticRandom, style: Style{Color: Grey, Glyph: draw.RingGlyph{}, GlyphRadius: 3.5}},
+		{name: searches.StochasticCMAES, style: Style{Color: Green, Glyph: draw.CrossGlyph{}, GlyphRadius: 3.5}},
+	} {
+		s.x, s.risks = []float64{without - float64(3+2*k)*apart}, []experiment.Estimate{risk(s.name)}
+		all = append(all, s)
+	}
+	var ends []float64
+	for _, s := range all {
+		_, low, high := meansAndEnds(s.risks)
+		ends = slices.Concat(ends, low, high)
+	}
+	steep := isSteep(ends)
+	panel.LogAxes(true, steep).Beside(low, high, plot.Tick{Value: without, Label: "0"}, plot.Tick{Value: chosen, Label: "chosen"})
+	for k, s := range all {
+		mean, low, high := meansAndEnds(s.risks)
+		if steep {
+			mean, low, high = Log10s(mean), Log10s(low), Log10s(high)
+		}
+		if k < 2 {
+			panel.Measured(s.name, s.x, mean, low, high, s.style)
+			continue
+		}
+		style := s.style
+		style.Unlisted, style.Width = true, 1
+		panel.Strokes(s.name+", 95 % interval", s.x, low, s.x, high, style)
+		panel.Scatter(s.name, s.x, mean, s.style)
+	}
 	return &Figure{Name: "outer_penalty", Width: 8 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{panel}},
-		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start: means over %d data sets, with 95 %% confidence intervals. Horizontal lines are methods without the penalty.", p.Rings.NumHyperparameters(), p.DataSets)}
+		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the outer penalty, which keeps these near their start. At 0 there is no such penalty. The chosen weight is the one of lowest nested risk, on each data set. Means over %d data sets, with 95 %% intervals.", p.Rings.NumHyperparameters(), p.DataSets)}
 }
 
 // StochasticTable lists the methods with their numbers of fits.

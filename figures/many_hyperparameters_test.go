@@ -31,22 +31,51 @@ func TestManyHyperparametersGains(t *testing.T) {
 	}
 }
 
-// All methods have their names beside their lines.
-func TestOuterPenaltyNamesItsLines(t *testing.T) {
+// Methods without an outer penalty are at the weight 0. Both gradients also have a point at the
+// chosen weight.
+func TestOuterPenaltyHasAllMethods(t *testing.T) {
 	r := &searches.StochasticResult{Params: searches.DefaultStochastic()}
+	risk := func(mean float64) experiment.Estimate { return experiment.Estimate{Mean: mean, Margin: .0625, N: 3} }
 	for range r.Params.Weights {
-		r.Stochastic, r.Training = append(r.Stochastic, experiment.Estimate{Mean: 1, Margin: .1, N: 3}), append(r.Training, experiment.Estimate{Mean: 2, Margin: .1, N: 3})
+		r.Stochastic, r.Training = append(r.Stochastic, risk(.5)), append(r.Training, risk(.75))
 	}
-	want := []string{"stochastic CVGM", "training gradient", searches.StochasticPlain, searches.StochasticAlone}
-	for _, name := range want[2:] {
-		r.Methods = append(r.Methods, searches.StochasticMethod{Name: name, Risk: experiment.Estimate{Mean: 3}})
+	for k, name := range []string{searches.StochasticAlone, searches.StochasticTraining, searches.StochasticPlain, searches.StochasticCMAES, searches.StochasticRandom, searches.StochasticPenalty, searches.StochasticTrainPenalty} {
+		r.Methods = append(r.Methods, searches.StochasticMethod{Name: name, Risk: risk(1 + float64(k)/8)})
 	}
-	var got []string
-	for _, l := range OuterPenalty(r).Panels[0][0].DirectLabels() {
-		got = append(got, l.Name)
+	f := OuterPenalty(r)
+	for _, want := range []string{"risk,stochastic CVGM,-1.03,1,", "risk,stochastic CVGM,-0.03,0.5,", "risk,stochastic CVGM,2.63", "risk,training gradient,-0.97,1.125,", "risk,training gradient,0.03,0.75,", "risk,training gradient,2.69",
+		"risk,plain CVGM,-1.09,1.25,", "risk,random search,-1.15,1.5,", "risk,CMA-ES,-1.21,1.375,", "\"CMA-ES, 95 % interval\",-1.21,1.3125,", "\"CMA-ES, 95 % interval\",-1.21,1.4375,"} {
+		if !strings.Contains(f.CSV(), want) {
+			t.Errorf("no %s in\n%s", want, f.CSV())
+		}
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("names beside the lines: %q, want %q", got, want)
+	var labels []string
+	for _, tick := range f.Panels[0][0].Plot.X.Tick.Marker.Ticks(-1.3, 2.7) {
+		labels = append(labels, tick.Label)
+	}
+	if want := []string{"0", "1", "10", "100", "chosen"}; !slices.Equal(labels, want) {
+		t.Errorf("labels %q, want %q", labels, want)
+	}
+}
+
+// The lower panels have the estimates minus the functions, on one scale.
+func TestAdditiveTermsHasErrors(t *testing.T) {
+	e := func(mean float64) []experiment.Estimate {
+		return []experiment.Estimate{{Mean: mean, Margin: .25, N: 4}, {Mean: mean + 1, Margin: .25, N: 4}}
+	}
+	term := func(name string, off float64) manyhyper.AdditiveTerm {
+		return manyhyper.AdditiveTerm{Name: name, Places: []float64{0, 1}, Truth: []float64{1, 2}, Fits: [2][]experiment.Estimate{e(1 + off), e(1)}}
+	}
+	below := AdditiveTerms(&manyhyper.AdditiveResult{Terms: []manyhyper.AdditiveTerm{term("f", .5), term("g", 8)}}).Panels[1]
+	text := (&Figure{Panels: [][]*Panel{below}}).CSV()
+	for _, want := range []string{"\"f, error\",one penalty,1,0.5,", "\"g, error\",one penalty,0,8,", "\"f, error\",one penalty,1,,,0.25,0.75"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+	a, b := below[0].Axes(), below[1].Axes()
+	if a.Ymin != b.Ymin || a.Ymax != b.Ymax || b.Ymax < 8 || below[0].Plot.Title.Text != "RMS: one 0.5, each 0" {
+		t.Errorf("axes %v and %v, title %q", a, b, below[0].Plot.Title.Text)
 	}
 }
 

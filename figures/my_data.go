@@ -164,18 +164,25 @@ func MyDataSearch(r *mydata.Result) []Output {
 	return all
 }
 
-// myCurve returns a panel with the CV loss along one hyperparameter.
-func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
-	// The half-width of the band, in standard errors of the loss, is bandErrors. If the highest
-	// loss is more than steepRatio times the lowest loss, the axis is logarithmic.
-	const bandErrors, steepRatio = 1.96, 8
+// bandErrors is the half-width of a 95 % interval, in standard errors.
+const bandErrors = 1.96
+
+// isSteep reports whether values need a logarithmic axis. They do if all are positive, and the
+// highest is more than steepRatio times the lowest. It omits values that cannot be drawn.
+func isSteep(values []float64) bool {
+	const steepRatio = 5
 	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range c.Loss {
+	for _, v := range values {
 		if chart.Drawable(v) {
 			low, high = min(low, v), max(high, v)
 		}
 	}
-	log := low > 0 && high > steepRatio*low
+	return low > 0 && high > steepRatio*low
+}
+
+// myCurve returns a panel with the CV loss along one hyperparameter.
+func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
+	log := isSteep(c.Loss)
 	y := func(v float64) float64 {
 		if log {
 			return math.Log10(v)

@@ -39,7 +39,7 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 			name, cv, test = l.Name, a, b
 		}
 	}
-	return fmt.Sprintf("Where a thin line falls below the thick one of its colour, the search over-fits the splits. It does so most for %s: on folds, many hyperparameters multiply the CV loss by %.2f and the test loss by %.2f.", name, cv, test)
+	return fmt.Sprintf("Where the CV loss falls further than the test loss, the search over-fits the splits. It does so most for %s: on folds, many hyperparameters multiply the CV loss by %.2f and the test loss by %.2f.", name, cv, test)
 }
 
 // capital returns text with a capital as its first letter.

@@ -230,6 +230,16 @@ func (p *Panel) Strokes(name string, fromX, fromY, toX, toY []float64, s Style) 
 	}
 }
 
+// Measured plots a line with a glyph at each point, and a stroke at each point from low to high.
+func (p *Panel) Measured(name string, xs, ys, low, high []float64, s Style) {
+	mark, stroke := s, s
+	mark.Unlisted, stroke.Unlisted = true, true
+	stroke.Width, stroke.Dash = 1, nil
+	p.Strokes(name+", 95 % interval", xs, low, xs, high, stroke)
+	p.Line(name, xs, ys, s)
+	p.Scatter(name+", points", xs, ys, mark)
+}
+
 // Scatter plots the points as glyphs.
 func (p *Panel) Scatter(name string, xs, ys []float64, s Style) {
 	p.marked = true

@@ -106,7 +106,7 @@ func (t logTicks) Ticks(low, high float64) []plot.Tick {
 			}
 		}
 	}
-	if len(ticks) < 2 { // the axis is shorter than a third of a decade
+	if len(ticks) < 2 || len(ticks) == 2 && high-low < 1 && !floored { // few of 1, 2 and 5 times a power of ten are on the axis
 		ticks = nil
 		for _, tick := range (RoundTicks{min(math.Ceil(t.nlabels), manyTicks)}).Ticks(math.Pow(10, low), math.Pow(10, high)) {
 			ticks = append(ticks, plot.Tick{Value: math.Log10(tick.Value), Label: tick.Label})
