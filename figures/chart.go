@@ -20,6 +20,7 @@ const (
 	LegendInside = chart.LegendInside
 	LegendRight  = chart.LegendRight
 	LegendBelow  = chart.LegendBelow
+	LegendInGap  = chart.LegendInGap
 	LegendNone   = chart.LegendNone
 )
 

@@ -89,6 +89,9 @@ func checkFigure(t *testing.T, f *Figure) {
 	}
 	canvas := draw.Crop(draw.New(vgsvg.New(f.Width, f.Height)), 4, -8, 4, -4)
 	f.LayOut(canvas, func(p *Panel, cell draw.Canvas, axes chart.Box) {
+		for _, n := range p.Notes {
+			explain(n.Text)
+		}
 		var inside []LegendEntry
 		if f.Legend == LegendInside {
 			inside = p.LegendEntries(axes)

@@ -100,11 +100,12 @@ func SampleSizeRivals(r *samplesize.Result) *Figure {
 	heights := chart.Mapped(panels, func(p *Panel) float64 { return p.Axes().Ymax - p.Axes().Ymin })
 	usual := chart.Nth(slices.Sorted(slices.Values(heights)), len(heights)/2)
 	for i, p := range panels {
-		if p.OwnAxes = heights[i] > 2*usual; p.OwnAxes {
+		if p.SharedAxes = "usual"; heights[i] > 2*usual {
+			p.SharedAxes = ""
 			p.Plot.Title.Text += " (other scale)"
 		}
 	}
-	return &Figure{Name: "sample_size_rivals", Width: 9.5 * vg.Inch, Height: 7.5 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: slices.Collect(slices.Chunk(panels, columns)),
+	return &Figure{Name: "sample_size_rivals", Width: 9.5 * vg.Inch, Height: 7.5 * vg.Inch, Legend: LegendBelow, Panels: slices.Collect(slices.Chunk(panels, columns)),
 		Caption: fmt.Sprintf("Test accuracy of CVGM along the full gradient minus the accuracy of a rival tuned by cross-validation, on the same data, in percentage points. Below 0 the rival is more accurate. Means over %d data sets of each size.", r.Params.Seeds)}
 }
 

@@ -79,7 +79,8 @@ func (p *Panel) altSeries(detailed bool) string {
 	if p.Banded {
 		bands = ", with 95 % intervals"
 	}
-	return altList("; series ", shown) + bands + altList("; reference lines ", lines)
+	notes := Mapped(p.Notes, func(n Note) string { return "“" + n.Text + "”" })
+	return altList("; series ", shown) + bands + altList("; reference lines ", lines) + altList("; notes ", notes)
 }
 
 // altEnds returns the values of a line at its two ends. In most panels, these values are the y of
@@ -90,11 +91,11 @@ func (p *Panel) altEnds(s Series) string {
 		return ""
 	}
 	value := func(v point) string {
-		y := v[1]
-		if _, rows := p.Plot.Y.Tick.Marker.(plot.ConstantTicks); rows {
-			y = v[0] // the height is only the height of the row
+		y, axis := v[1], p.Plot.Y
+		if _, rows := axis.Tick.Marker.(plot.ConstantTicks); rows {
+			y, axis = v[0], p.Plot.X // the height is only the height of the row
 		}
-		if _, log := p.Plot.Y.Tick.Marker.(logTicks); log {
+		if _, log := axis.Tick.Marker.(logTicks); log {
 			y = math.Pow(10, y)
 		}
 		return Typeset(strconv.FormatFloat(y, 'g', 3, 64))

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -33,12 +32,6 @@ func (p *Panel) DirectLabels() []directLabel {
 	return all
 }
 
-func directText() text.Style {
-	s := plot.New().Legend.TextStyle
-	s.Font.Size, s.XAlign, s.YAlign = 9, draw.XLeft, draw.YCenter
-	return s
-}
-
 // A label is directHeight high. It begins with a sample of its line, which has the length
 // directSample. The gap between the axes and a label is directGap.
 const directHeight, directSample, directGap = 10, 16, 5
@@ -51,10 +44,19 @@ func (p *Panel) directWidth() (width vg.Length) {
 	return width
 }
 
-// drawDirect draws the labels to the right of the axes. A stroke connects the end of each line with
-// its label, unless the style of the line has Leaves.
+// drawDirect draws the notes within the axes and the labels to the right of them. A stroke connects
+// the end of each line with its label, unless the style of the line has Leaves.
 func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
-	labels := p.DirectLabels()
+	labels, notes := p.DirectLabels(), p.newNoteLayout(q, data)
+	if p.NamesInside {
+		labels = slices.DeleteFunc(labels, func(l directLabel) bool {
+			const near = .02 // a share of the axis
+			return q.X.Norm(l.End[0]) < 1-near && notes.write(Note{l.Name, l.End[0], l.End[1], &l.style})
+		})
+	}
+	for _, n := range p.Notes {
+		notes.write(n)
+	}
 	y := func(l directLabel) vg.Length { return data.Y(q.Y.Norm(l.End[1])) }
 	slices.SortStableFunc(labels, func(a, b directLabel) int { return cmp.Compare(y(a), y(b)) })
 	at := SpreadOut(Mapped(labels, y), directHeight, data.Min.Y, data.Max.Y)

@@ -24,8 +24,7 @@ type Figure struct {
 	// If Entries is nil, the legend has the entries of the series.
 	Entries []LegendEntry
 	// If SameAxes is true, all panels have the same axes. If SameColumns is true, the panels of
-	// each column have the same axes. Panels with OwnAxes are left out. The headroom for legends
-	// may still differ.
+	// each column have the same axes. The headroom for legends may still differ.
 	SameAxes, SameColumns bool
 }
 
@@ -36,6 +35,7 @@ const (
 	LegendInside LegendPlace = iota // one in each panel, in the corner that needs the least headroom
 	LegendRight                     // one for all panels, to the right of them
 	LegendBelow                     // one for all panels, in rows below them
+	LegendInGap                     // one for all panels, in the free cell at the end of the last row; without a free cell, as LegendBelow
 	LegendNone
 )
 
@@ -80,7 +80,15 @@ func (f *Figure) Draw(c draw.Canvas) {
 // argument cell of drawPanel is the part of the canvas c for the panel. The argument axes is the
 // range of the panel's axes, without the headroom for a legend.
 func (f *Figure) LayOut(c draw.Canvas, drawPanel func(p *Panel, cell draw.Canvas, axes Box)) {
-	switch f.Legend {
+	columns := 1
+	for _, row := range f.Panels {
+		columns = max(columns, len(row))
+	}
+	place, last := f.Legend, len(Nth(f.Panels, len(f.Panels)-1))
+	if place == LegendInGap && last == columns {
+		place = LegendBelow
+	}
+	switch place {
 	case LegendRight:
 		const gap, title = 6, 20
 		l := NewLegend(f.LegendEntries())
@@ -96,11 +104,13 @@ func (f *Figure) LayOut(c draw.Canvas, drawPanel func(p *Panel, cell draw.Canvas
 	}
 	const gap = 18
 	height := (c.Max.Y - c.Min.Y - gap*vg.Length(len(f.Panels)-1)) / vg.Length(len(f.Panels))
-	columns := 1
-	for _, row := range f.Panels {
-		columns = max(columns, len(row))
-	}
 	width := (c.Max.X - c.Min.X - gap*vg.Length(columns-1)) / vg.Length(columns)
+	if place == LegendInGap {
+		l := NewLegend(f.LegendEntries())
+		l.Left, l.TextStyle.Font.Size = true, KeyText().Font.Size
+		const title = 20
+		l.Draw(draw.Crop(c, vg.Length(last)*(width+gap)+3*gap, 0, 0, height-(c.Max.Y-c.Min.Y)-title))
+	}
 	var cells []draw.Canvas
 	var all []Box
 	var most margins
@@ -135,7 +145,7 @@ func (f *Figure) axes(j int, p *Panel) Box {
 	axes := p.Axes()
 	for _, row := range f.Panels {
 		for k, other := range row {
-			if (f.SameAxes || f.SameColumns && k == j) && !p.OwnAxes && !other.OwnAxes {
+			if f.SameAxes || f.SameColumns && k == j || p.SharedAxes != "" && p.SharedAxes == other.SharedAxes {
 				axes = axes.Union(other.Axes())
 			}
 		}

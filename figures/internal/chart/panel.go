@@ -21,13 +21,18 @@ type Panel struct {
 	// If Direct is true, each line has a label at its end. These labels replace the legend.
 	Direct bool
 
-	// If OwnAxes is true, the panel does not share its axes with the other panels of its figure.
-	OwnAxes bool
+	// If NamesInside is true, the label of a line that ends before the right edge of the axes is
+	// beside that end, if there is a place for it.
+	NamesInside bool
+
+	// Panels of a figure with the same SharedAxes, which is not empty, have the same axes.
+	SharedAxes string
 
 	Name    string
 	Plot    *plot.Plot // its axes cover the data, without headroom
 	Series  []Series
-	Ghosts  []Series         // lines of the version with default parameters
+	Ghosts  []Series // lines of the version with default parameters
+	Notes   []Note
 	isFixed bool             // Range has fixed the axes
 	marked  bool             // there are glyphs, which need headroom on all sides
 	filled  bool             // there is a surface, which needs no headroom
@@ -51,6 +56,22 @@ type point [5]float64
 // pairs returns two coordinates of each point: x, and the coordinate with the given index.
 func pairs(points []point, coordinate int) plotter.XYs {
 	return Mapped(points, func(p point) plotter.XY { return plotter.XY{X: p[0], Y: p[coordinate]} })
+}
+
+// A Note is a short text beside a point of a panel.
+type Note struct {
+	Text   string
+	X, Y   float64
+	sample *Style // of the line that the text names; nil: none
+}
+
+// Note adds a note beside the point (x, y). The note takes the nearest place within the axes at
+// which it covers no line, no mark and no other note. If there is no such place nearby, the note is
+// omitted, so the caption or the legend must explain the point as well.
+func (p *Panel) Note(text string, x, y float64) {
+	if Drawable(x, y) {
+		p.Notes = append(p.Notes, Note{text, x, y, nil})
+	}
 }
 
 // Ends returns the ends of a reference line on the axes.

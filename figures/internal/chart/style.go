@@ -118,6 +118,13 @@ func KeyText() text.Style {
 
 const keyHeight = 15
 
+// directText returns the style of the names of lines and of notes.
+func directText() text.Style {
+	s := plot.New().Legend.TextStyle
+	s.Font.Size, s.XAlign, s.YAlign = 9, draw.XLeft, draw.YCenter
+	return s
+}
+
 // sampleWidth returns the width of the entry's sample in a key. The sample is a mark or a line.
 func (e LegendEntry) sampleWidth() vg.Length {
 	if r := e.Style.GlyphRadius; r > 0 {

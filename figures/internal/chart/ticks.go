@@ -50,6 +50,9 @@ func (t RoundTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
+// enoughTicks is the number of labels that shows that an axis is logarithmic.
+const enoughTicks = 3
+
 // manyTicks is the number of labels of an axis with enough room for them.
 const manyTicks = 5.0
 
@@ -73,7 +76,8 @@ func Typeset(number string) string {
 // logTicks labels an axis of base-10 logarithms. The labels are the numbers themselves. There are
 // about nlabels labels, at powers of ten. If the axis has fewer than three powers of ten, there are
 // also labels at 2 and 5 times each power. The field floor is the logarithm of a power of ten. The
-// label of this power stands for all values up to it.
+// label of this power stands for all values up to it. An axis with two labels or fewer also has
+// labels at 3 and 7 times each power.
 type logTicks struct {
 	nlabels, floor float64
 }
@@ -98,15 +102,23 @@ func (t logTicks) Ticks(low, high float64) []plot.Tick {
 	if floored {
 		ticks = append(ticks, plot.Tick{Value: t.floor, Label: "≤ " + label(1, t.floor)})
 	}
-	for k := stride * math.Floor(low/stride); k <= high+1e-9; k += stride {
-		for _, m := range multiples {
-			at := k + math.Log10(m)
-			if at >= low-1e-9 && at <= high+1e-9 && !(floored && at < t.floor+stride/2) {
-				ticks = append(ticks, plot.Tick{Value: at, Label: label(m, k)})
+	at := func(multiples ...float64) (all []plot.Tick) {
+		for k := stride * math.Floor(low/stride); k <= high+1e-9; k += stride {
+			for _, m := range multiples {
+				at := k + math.Log10(m)
+				if at >= low-1e-9 && at <= high+1e-9 && !(floored && at < t.floor+stride/2) {
+					all = append(all, plot.Tick{Value: at, Label: label(m, k)})
+				}
 			}
 		}
+		return all
 	}
-	if len(ticks) < 2 || len(ticks) == 2 && high-low < 1 && !floored { // few of 1, 2 and 5 times a power of ten are on the axis
+	rest := at(multiples...)
+	if most := at(1, 2, 3, 5, 7); len(multiples) > 1 && len(rest) < enoughTicks && len(most) >= enoughTicks && t.nlabels >= enoughTicks {
+		rest = most
+	}
+	ticks = append(ticks, rest...)
+	if len(ticks) < 2 { // the axis is shorter than a third of a decade
 		ticks = nil
 		for _, tick := range (RoundTicks{min(math.Ceil(t.nlabels), manyTicks)}).Ticks(math.Pow(10, low), math.Pow(10, high)) {
 			ticks = append(ticks, plot.Tick{Value: math.Log10(tick.Value), Label: tick.Label})

@@ -1,0 +1,154 @@
+package chart
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgsvg"
+)
+
+// Notes are within the axes, and cover no line, no mark and no other note. Notes without a place are
+// omitted.
+func TestNotesCoverNothing(t *testing.T) {
+	src := rand.New(rand.NewPCG(1, 0))
+	written, omitted := 0, 0
+	for range 40 {
+		p := NewPanel("p", "", "x", "y")
+		for range src.IntN(4) {
+			var x, y []float64
+			for range 2 + src.IntN(20) {
+				x, y = append(x, float64(len(x))), append(y, src.NormFloat64())
+			}
+			p.Line("l", x, y, Style{})
+		}
+		p.Scatter("s", []float64{0, 1, 2}, []float64{src.NormFloat64(), 0, 1}, Style{})
+		p.HLine("h", 0, Style{})
+		data := draw.Canvas{Canvas: vgsvg.New(300, 200), Rectangle: vg.Rectangle{Max: vg.Point{X: 300, Y: 200}}}
+		q := *p.Plot
+		p.Axes().setAxes(&q)
+		l := p.newNoteLayout(&q, data)
+		if len(l.strokes) == 0 || len(l.boxes) < 3 {
+			t.Fatalf("%d parts of lines and %d marks", len(l.strokes), len(l.boxes))
+		}
+		for k := range 6 {
+			before := len(l.boxes)
+			if !l.write(Note{fmt.Sprintf("note %d", k), float64(k % 3), src.NormFloat64(), nil}) {
+				omitted++
+				continue
+			}
+			written++
+			box := l.boxes[before]
+			within := func(at vg.Point) bool {
+				return box.Min.X < at.X && at.X < box.Max.X && box.Min.Y < at.Y && at.Y < box.Max.Y
+			}
+			if box.Min.X < 0 || box.Min.Y < 0 || box.Max.X > 300 || box.Max.Y > 200 {
+				t.Errorf("a note at %v, outside of the axes", box)
+			}
+			for _, s := range l.strokes {
+				for i := range 401 {
+					if at := s[0].Add(s[1].Sub(s[0]).Scale(vg.Length(i) / 400)); within(at) {
+						t.Fatalf("a note at %v, on a line at %v", box, at)
+					}
+				}
+			}
+			for _, other := range l.boxes[:before] {
+				if min(box.Max.X, other.Max.X) > max(box.Min.X, other.Min.X) && min(box.Max.Y, other.Max.Y) > max(box.Min.Y, other.Min.Y) {
+					t.Errorf("a note at %v, on %v", box, other)
+				}
+			}
+		}
+	}
+	if written < 100 || omitted < 10 {
+		t.Errorf("%d notes, %d omitted", written, omitted)
+	}
+}
+
+// A line that ends inside of the axes has its name there, with a sample of the line. If there is no
+// place, the name is to the right of the axes.
+func TestNamesInside(t *testing.T) {
+	names := func(inside bool, x float64) int {
+		p := NewPanel("p", "", "x", "y")
+		p.Direct, p.NamesInside = true, inside
+		p.Line("short", []float64{0, x}, []float64{0, 1}, Style{})
+		p.Line("long", []float64{0, 10}, []float64{0, 0}, Style{})
+		c := vgsvg.New(300, 200)
+		f := &Figure{Width: 300, Height: 200, Legend: LegendNone, Panels: [][]*Panel{{p}}}
+		var right vg.Length
+		f.LayOut(draw.New(c), func(p *Panel, cell draw.Canvas, axes Box) {
+			q, cell, _ := p.LayOut(cell, axes, NewLegend(nil))
+			data := q.DataCanvas(cell)
+			right = data.Max.X
+			p.drawDirect(q, data)
+		})
+		var b strings.Builder
+		if _, err := c.WriteTo(&b); err != nil {
+			t.Fatal(err)
+		}
+		beyond := 0
+		for _, part := range strings.Split(b.String(), "<text ")[1:] {
+			var at float64
+			if _, err := fmt.Sscanf(part, `x="%g"`, &at); err != nil {
+				t.Fatal(err)
+			}
+			if vg.Length(at) > right {
+				beyond++
+			}
+		}
+		return beyond
+	}
+	for _, c := range []struct {
+		inside bool
+		x      float64
+		want   int
+	}{{false, 4, 2}, {true, 4, 1}, {true, 10, 2}} {
+		if got := names(c.inside, c.x); got != c.want {
+			t.Errorf("inside %v, a line up to %v: %d names beside the axes, want %d", c.inside, c.x, got, c.want)
+		}
+	}
+}
+
+// Panels with the same SharedAxes have the same axes, and other panels keep theirs.
+func TestSharedAxes(t *testing.T) {
+	f := &Figure{Panels: make([][]*Panel, 1)}
+	for k, shared := range []string{"a", "a", "", ""} {
+		p := NewPanel(fmt.Sprint(k), "", "x", "y")
+		p.SharedAxes = shared
+		p.Line("l", []float64{0, 1}, []float64{0, float64(k + 1)}, Style{})
+		f.Panels[0] = append(f.Panels[0], p)
+	}
+	axes := Mapped(f.Panels[0], func(p *Panel) Box { return f.axes(0, p) })
+	if axes[0] != axes[1] || axes[0].Ymax < 2 || axes[0].Ymax > 3 || axes[2] != f.Panels[0][2].Axes() || axes[3] == axes[2] {
+		t.Errorf("the axes are %v", axes)
+	}
+}
+
+// A legend in the gap begins beside the last panel. Without a gap, it is below the panels.
+func TestLegendInGap(t *testing.T) {
+	for panels, inGap := range map[int]bool{3: true, 4: false} {
+		var all []*Panel
+		for k := range panels {
+			p := NewPanel(fmt.Sprint(k), "", "x", "y")
+			p.Line("line", []float64{0, 1}, []float64{0, 1}, Style{})
+			all = append(all, p)
+		}
+		f := &Figure{Width: 400, Height: 300, Legend: LegendInGap, Panels: [][]*Panel{all[:2], all[2:]}}
+		svg, err := f.SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, part, _ := strings.Cut(string(svg), ">line<")
+		before, _, _ := strings.Cut(string(svg), ">line<")
+		at := before[strings.LastIndex(before, "<text "):]
+		var x, y float64
+		if _, err := fmt.Sscanf(at, `<text x="%g" y="%g"`, &x, &y); err != nil || strings.Contains(part, ">line<") {
+			t.Fatalf("%v in %s", err, at)
+		}
+		if y = -y; (x > 200 && y > 50 && y < 150) != inGap || (y < 20) == inGap {
+			t.Errorf("%d panels: the legend is at (%v, %v)", panels, x, y)
+		}
+	}
+}
