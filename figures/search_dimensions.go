@@ -3,6 +3,7 @@ package figures
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"cvgm/cvgm/experiment/searches"
 	"cvgm/figures/internal/chart"
@@ -47,31 +48,35 @@ func SearchDimensionsTable(r *searches.DimensionsResult) *Table {
 func SearchDimensionsCurves(r *searches.DimensionsResult) *Figure {
 	const floor = -6
 	var panels []*Panel
-	for _, d := range r.Dimensions {
+	var grids []string // the numbers of points of those grids that exceed the budget
+	for k, d := range r.Dimensions {
 		name := fmt.Sprintf("%d hyperparameters", d.Hyperparameters)
 		if d.Hyperparameters == 1 {
 			name = "1 hyperparameter"
 		}
-		title := name
+		title := map[bool]string{true: "rings, ", false: "ridge regression, "}[k == len(r.Dimensions)-1] + name
 		for _, m := range d.Methods {
 			if m.Improve == nil && m.GridNeeded > 0 {
-				title += fmt.Sprintf("; a grid needs %s points", chart.Typeset(fmt.Sprintf("%.0e", m.GridNeeded)))
+				grids = append(grids, fmt.Sprintf("%s for %d", chart.Typeset(fmt.Sprintf("%.0e", m.GridNeeded)), d.Hyperparameters))
 			}
 		}
 		p := NewPanel(name, title, "evaluations of the CV loss", "CV loss above the lowest known").Grid().LogAxes(true, true).ClampLow(floor)
-		p.Direct = true
 		for _, m := range d.Methods {
 			if m.Improve != nil {
 				excess := valuesHeld(m.Improve, r.Params.Budget)
-				for k := range excess {
-					excess[k] -= d.Best.Mean
+				for i := range excess {
+					excess[i] -= d.Best.Mean
 				}
-				p.Line(m.Name, Log10s(chart.OneTo(len(excess))), chart.ClampedLog10s(excess, floor), searchStyles[m.Name])
+				y := untilFloor(chart.ClampedLog10s(excess, floor), floor)
+				p.Line(m.Name, Log10s(chart.OneTo(len(y))), y, searchStyles[m.Name])
 			}
 		}
 		panels = append(panels, p)
 	}
-	return &Figure{Name: "search_dimensions", Width: 11 * vg.Inch, Height: 8.6 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: slices.Collect(slices.Chunk(panels, 2)),
-		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, minus the lowest known, by the number of hyperparameters: means over %d data sets. Values below 10%s are drawn there. The most hyperparameters are the weights of the rings' network, the others ridge penalties of groups of features. Exhaustive search is left out where a grid of two values of each hyperparameter exceeds the budget; the title has the number of its points.",
-			r.Params.DataSets, chart.Superscript(fmt.Sprint(floor)))}
+	caption := fmt.Sprintf("Lowest CV loss found within so many evaluations, minus the lowest known: means over %d data sets. The hyperparameters of the ridge regressions are penalties of groups of features, the rings' are the weights of a network. A line ends where it falls to 10%s.",
+		r.Params.DataSets, chart.Superscript(fmt.Sprint(floor)))
+	if grids != nil {
+		caption += fmt.Sprintf(" Exhaustive search is left out where two values of each hyperparameter are more points than the budget allows: %s hyperparameters.", strings.Join(grids, ", "))
+	}
+	return &Figure{Name: "search_dimensions", Width: 11 * vg.Inch, Height: 6.4 * vg.Inch, Legend: LegendInGap, SameAxes: true, Panels: slices.Collect(slices.Chunk(panels, 3)), Caption: caption}
 }

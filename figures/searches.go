@@ -1,8 +1,10 @@
 package figures
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"cvgm/cvgm/experiment/searches"
 	"cvgm/figures/internal/chart"
@@ -65,22 +67,23 @@ func SearchesMinimaTable(r *searches.Result) *Table {
 	return t
 }
 
-// searchStyles maps the names of searchers to styles.
+// searchStyles maps the names of searchers to styles. Each colour is for one method and its variants.
+// Grey is for the methods with a constant step size that are not the paper's.
 var searchStyles = map[string]Style{
-	searches.PaperStep:   {Color: Grey, Dash: []vg.Length{2, 2}},
+	searches.PaperStep:   {Color: Orange, Width: 2},
 	"projected gradient": {Color: Grey},
-	"heavy ball":         {Color: Green, Dash: []vg.Length{6, 3}},
-	"Nesterov":           {Color: Green},
-	"Adam":               {Color: Purple},
-	"adaptive gradient":  {Color: Vermilion},
-	searches.QuasiNewton: {Color: Blue, Width: 2.5},
-	searches.MultiStart:  {Color: Sky, Width: 2.5, Dash: []vg.Length{4, 2}},
+	"heavy ball":         {Color: Grey, Dash: []vg.Length{6, 3}},
+	"Nesterov":           {Color: Grey, Dash: []vg.Length{6, 2, 1, 2}},
+	"Adam":               {Color: Grey, Dash: []vg.Length{2, 2}},
+	"adaptive gradient":  {Color: Vermilion, Width: 1.5},
+	searches.QuasiNewton: {Color: Blue, Width: 3},
+	searches.MultiStart:  {Color: Sky, Width: 2, Dash: []vg.Length{4, 2}},
 	"exhaustive":         {Color: Black},
-	"random":             {Color: Grey, Dash: []vg.Length{1, 2}},
-	"Bayesian":           {Color: Purple, Dash: []vg.Length{9, 3}},
-	bayesianLog:          {Color: Purple, Dash: []vg.Length{3, 2}},
-	"CMA-ES":             {Color: Green, Dash: []vg.Length{9, 3}},
-	cmaesLog:             {Color: Green, Dash: []vg.Length{3, 2}},
+	"random":             {Color: Black, Dash: []vg.Length{1, 2}},
+	"Bayesian":           {Color: Purple, Width: 2, Dash: []vg.Length{9, 3}},
+	bayesianLog:          {Color: Purple, Dash: []vg.Length{2, 2}},
+	"CMA-ES":             {Color: Green, Width: 2, Dash: []vg.Length{6, 2, 1, 2}},
+	cmaesLog:             {Color: Green, Dash: []vg.Length{2, 2}},
 }
 
 // bayesianLog and cmaesLog are the names of the searchers in logarithms.
@@ -99,21 +102,43 @@ const excessFloor = -10
 // SearchesCurves shows the median excess as a function of the number of evaluations. The excess is
 // the CV loss minus its minimum.
 func SearchesCurves(r *searches.Result) *Figure {
+	drawn := func(m searches.Method) []float64 {
+		return untilFloor(chart.ClampedLog10s(valuesHeld(m.Median, r.Params.Budget), excessFloor), excessFloor)
+	}
+	note := ""
+	var newton []float64
 	var rows [][]*Panel
 	for _, gradient := range []bool{true, false} {
 		name := map[bool]string{true: "with gradients", false: "without gradients, and quasi-Newton"}[gradient]
 		p := NewPanel(name, name, "evaluations of the CV loss", "median excess over the minimum").Grid().LogAxes(false, true).ClampLow(excessFloor)
-		p.Direct = true
+		p.Direct, p.NamesInside = true, true
 		for _, m := range r.Methods {
-			if m.Gradient == gradient || m.Name == searches.QuasiNewton {
-				p.Line(m.Name, chart.OneTo(r.Params.Budget), chart.ClampedLog10s(valuesHeld(m.Median, r.Params.Budget), excessFloor), searchStyles[m.Name])
+			y := drawn(m)
+			switch {
+			case m.Name == searches.QuasiNewton:
+				newton = y
+			case m.Gradient != gradient:
+				continue
+			case m.Name == searches.MultiStart && slices.Equal(y, newton):
+				note = " Multi-start begins with the quasi-Newton search and has the same line."
+				continue
 			}
+			p.Line(m.Name, chart.OneTo(len(y)), y, searchStyles[m.Name])
 		}
 		drawReached(p, r)
 		rows = append(rows, []*Panel{p})
 	}
-	return &Figure{Name: "searches", Width: 8.5 * vg.Inch, Height: 7.4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: rows,
-		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, minus the true minimum: medians over %d data sets of the elastic net. %s", r.Params.DataSets, excessNote())}
+	return &Figure{Name: "searches", Width: 10 * vg.Inch, Height: 7.4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: rows,
+		Caption: fmt.Sprintf("Lowest CV loss found within so many evaluations, minus the true minimum: medians over %d data sets of the elastic net. A line below the dotted one has reached the minimum; a line ends where it falls to 10%s.%s", r.Params.DataSets, chart.Superscript(fmt.Sprint(excessFloor)), note)}
+}
+
+// untilFloor returns the values of a falling line up to the first value at the lower end of its
+// axis.
+func untilFloor(y []float64, floor float64) []float64 {
+	if end := slices.IndexFunc(y, func(v float64) bool { return v <= floor }); end >= 0 {
+		return y[:end+1]
+	}
+	return y
 }
 
 // drawReached draws a horizontal line. A search has reached the minimum if its excess over the
@@ -122,22 +147,72 @@ func drawReached(p *Panel, r *searches.Result) {
 	p.HLine("reached: "+chart.Typeset(fmt.Sprintf("%g", r.Params.Tol))+" above the minimum", math.Log10(r.Params.Tol), Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 }
 
-func excessNote() string {
-	return fmt.Sprintf("Values below 10%s are drawn there. At the dotted line a search has reached the minimum.", chart.Superscript(fmt.Sprint(excessFloor)))
-}
-
 // SearchesSurface shows a CV loss with several local minima, and the minima that multi-start finds
-// from its starts.
+// from its starts. Notes have the number of starts that end at each minimum.
 func SearchesSurface(r *searches.Result) *Figure {
 	s := r.Surface
-	axes := [][]float64{s.Lambda1, s.Lambda2}
-	p := lossPanel("CV loss", "CV loss", []string{"λ₁", "λ₂"}, axes, s.CV)
-	onSurface(p.Scatter, "start", axes, s.Path[:min(1, len(s.Path))], chart.StartStyle)
-	onSurface(p.Line, "quasi-Newton", axes, s.Path, Style{Color: Blue, Width: 1.5})
+	at := chart.Nth(r.At, r.Params.SurfaceDataSet)
+	axes, loss := withoutSlopes([][]float64{s.Lambda1, s.Lambda2}, s.CV, slices.Concat(s.Path, s.Ends, [][2]float64{at}))
+	p := lossPanel("CV loss", "CV loss", []string{"λ₁", "λ₂"}, axes, loss)
+	onSurface(p.Line, "quasi-Newton from the common start", axes, s.Path, Style{Color: Blue, Width: 1.5})
 	onSurface(p.Scatter, "evaluations", axes, s.Path, Style{Color: Blue, GlyphRadius: 1.8, Unlisted: true})
-	onSurface(p.Scatter, "ends of multi-start", axes, s.Ends, Style{Color: Vermilion, GlyphRadius: 4, Glyph: draw.PyramidGlyph{}})
-	onSurface(p.Scatter, "true minimum", axes, [][2]float64{chart.Nth(r.At, r.Params.SurfaceDataSet)}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 5})
-	low, _, _ := lowest(s.CV)
-	return &Figure{Name: "searches_surface", Width: 6.7 * vg.Inch, Height: 4.4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("CV loss of data set %d over both penalties, light where it is low; the lowest drawn is %.4g. The path is that of one quasi-Newton search, the triangles are the ends of %d starts. Points beyond the edge are drawn on it. %s.", r.Params.SurfaceDataSet, low, len(s.Ends), surfaceNote())}
+	onSurface(p.Scatter, "start", axes, s.Path[:min(1, len(s.Path))], chart.StartStyle)
+	onSurface(p.Scatter, "ends of multi-start", axes, s.Ends, Style{Color: Vermilion, GlyphRadius: 5, Glyph: draw.PyramidGlyph{}})
+	onSurface(p.Scatter, "true minimum", axes, [][2]float64{at}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+	for _, ends := range commonEnds(r) {
+		x, y := coordinates(axes, [][2]float64{s.Ends[ends[0]]})
+		text := fmt.Sprintf("%d of %d starts: CV loss %.4f", len(ends), len(s.Ends), s.EndLoss[ends[0]])
+		for k, name := range []string{"λ₁", "λ₂"} {
+			if v := s.Ends[ends[0]][k]; v < chart.Nth(axes[k], 0) {
+				text += fmt.Sprintf(", %s = %s", name, chart.Typeset(fmt.Sprintf("%.0e", v)))
+			}
+		}
+		p.Note(text, x[0], y[0])
+	}
+	return &Figure{Name: "searches_surface", Width: 8 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
+		Caption: fmt.Sprintf("CV loss of data set %d over both penalties, light where it is low. Multi-start searches from %d starts; the notes count the starts that end at the same CV loss. Points beyond the edge are drawn on it. %s.", r.Params.SurfaceDataSet, len(s.Ends), surfaceNote())}
+}
+
+// commonEnds groups the ends of multi-start: two neighbours by CV loss belong to one group if their
+// losses differ by at most Tol. It returns the indices of each group, the lowest group first.
+func commonEnds(r *searches.Result) (groups [][]int) {
+	loss := r.Surface.EndLoss[:min(len(r.Surface.EndLoss), len(r.Surface.Ends))]
+	order := make([]int, len(loss))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(loss[i], loss[j]) })
+	for k, i := range order {
+		if k == 0 || !(loss[i]-loss[order[k-1]] <= r.Params.Tol) {
+			groups = append(groups, nil)
+		}
+		groups[len(groups)-1] = append(groups[len(groups)-1], i)
+	}
+	return groups
+}
+
+// withoutSlopes leaves out the rows and columns at the upper ends of the axes in which the loss is
+// far above its lowest value, so that a figure has room for the minima. It keeps the rows and
+// columns up to the given points.
+func withoutSlopes(axes, loss [][]float64, points [][2]float64) (shortened, rest [][]float64) {
+	const far = 1.5 // times the lowest loss
+	least, _, _ := lowest(loss)
+	ends := []int{len(axes[0]), len(axes[1])}
+	for k := range ends {
+		isFar := func(n int) bool { // whether the loss is far above in row or column n
+			for i, row := range loss {
+				for j, v := range row {
+					if []int{i, j}[k] == n && v <= far*least {
+						return false
+					}
+				}
+			}
+			return !slices.ContainsFunc(points, func(at [2]float64) bool { return at[k] > chart.Nth(axes[k], n-1) })
+		}
+		for ends[k] > 2 && isFar(ends[k]-1) && isFar(ends[k]-2) { // the outermost row is far above, too
+			ends[k]--
+		}
+	}
+	rows := chart.Mapped(loss[:min(ends[0], len(loss))], func(row []float64) []float64 { return row[:min(ends[1], len(row))] })
+	return [][]float64{axes[0][:ends[0]], axes[1][:ends[1]]}, rows
 }

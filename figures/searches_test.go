@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,4 +57,25 @@ func searcherTimings(r *searches.Result) *claims.Timings {
 		timings.Benchmarks["cvgm/experiment/searches.Searcher/"+strings.ReplaceAll(m.Name, " ", "_")] = map[string]claims.BenchStat{"ns/evaluation": {Lowest: float64(1000 * (k + 1))}}
 	}
 	return timings
+}
+
+// Ends of multi-start with the same CV loss belong together. The surface ends where the loss is far
+// above its lowest value, but contains all points.
+func TestPartsOfTheSearchedSurface(t *testing.T) {
+	r := &searches.Result{Params: searches.SearchesParams{Tol: .1}}
+	r.Surface.Ends, r.Surface.EndLoss = make([][2]float64, 4), []float64{3, 1, 2.95, 1.05}
+	if got := commonEnds(r); len(got) != 2 || !slices.Equal(got[0], []int{1, 3}) || !slices.Equal(got[1], []int{2, 0}) {
+		t.Errorf("the ends are grouped as %v", got)
+	}
+	axes := [][]float64{{1, 2, 3, 4}, {1, 2, 3, 4}}
+	loss := [][]float64{{1, 1, 9, 9}, {1, 1, 9, 9}, {1, 9, 9, 9}, {9, 9, 9, 9}}
+	for k, c := range []struct {
+		point      [2]float64
+		rows, cols int
+	}{{[2]float64{1, 1}, 4, 3}, {[2]float64{1, 3.5}, 4, 4}} {
+		short, rest := withoutSlopes(axes, loss, [][2]float64{c.point})
+		if len(short[0]) != c.rows || len(short[1]) != c.cols || len(rest) != c.rows || len(rest[0]) != c.cols {
+			t.Errorf("case %d: %d by %d of %v", k, len(short[0]), len(short[1]), rest)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 // timingsNote returns a note on recorded times. The note is placed below a figure or table.
@@ -85,27 +87,73 @@ func DifferentiationCostTable(t *claims.Timings) *Table {
 	return table
 }
 
-// SearchesTime shows the median excess over the minimum as a function of time. For each searcher,
-// the time is the number of evaluations times the recorded time of one evaluation. The recorded
-// time includes the searcher's work between evaluations. Variants of searchers are omitted.
+// SearchesTime shows, in a row for each searcher, the times until its median excess over the minimum
+// has fallen to three levels. The time is the number of evaluations times the recorded time of one
+// evaluation. The recorded time includes the searcher's work between evaluations. Variants of
+// searchers are omitted.
 func SearchesTime(r *searches.Result, t *claims.Timings) *Figure {
-	p := NewPanel("time", "", "milliseconds", "median excess over the minimum").Grid().LogAxes(true, true).ClampLow(excessFloor)
-	p.Direct = true
+	rows := timedSearches(r, t)
+	p := NewPanel("time", "", "milliseconds", "").Grid().LogAxes(true, false)
+	marks := []Style{{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 4}, {Color: Black, Glyph: draw.PyramidGlyph{}, GlyphRadius: 4}, {Color: Black, GlyphRadius: 4.5}}
+	with, without := Style{Color: Blue, Width: 3, Unlisted: true}, Style{Color: Orange, Width: 3, Dash: []vg.Length{6, 2}, Unlisted: true}
+	for i, s := range rows {
+		style := map[bool]Style{true: with, false: without}[s.Gradient]
+		p.Line(s.Name, Log10s([]float64{s.time(1), s.time(s.evaluations)}), []float64{0 - float64(i), 0 - float64(i)}, style) // never −0
+	}
+	for k, mark := range marks {
+		var x, y []float64
+		for i, s := range rows {
+			x, y = append(x, math.Log10(s.reached[k])), append(y, 0-float64(i))
+		}
+		level := chart.Typeset(fmt.Sprintf("%.0e", timeLevels(r)[k]))
+		p.Scatter([]string{level + " above the minimum", level, level + ", reached"}[k], x, y, mark)
+	}
+	p.Rows(3*vg.Inch, chart.Mapped(rows, func(s timedSearch) string {
+		if math.IsInf(s.reached[2], 1) {
+			return s.Name + ": not reached"
+		}
+		return fmt.Sprintf("%s: %.2g ms", s.Name, s.reached[2])
+	}))
+	f := &Figure{Name: "searches_time", Width: 7.5 * vg.Inch, Height: vg.Length(len(rows))*20 + 1.1*vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
+		Caption: fmt.Sprintf("Time until a search falls to three levels of the excess over the true minimum: medians over %d data sets of the elastic net. A bar goes from the first to evaluation %d. A level without a mark is not reached by then. At %s the minimum counts as reached; the number beside a name is this time. Left out are the paper's step, multi-start and the searches in logarithms. %s",
+			r.Params.DataSets, r.Params.Budget, chart.Typeset(fmt.Sprintf("%g", r.Params.Tol)), timingsNote(t))}
+	f.Entries = append([]LegendEntry{{Name: "with gradients", Style: with}, {Name: "without gradients", Style: without}}, f.LegendEntries()...)
+	return f
+}
+
+// timeLevels returns the three levels of the excess over the minimum. At the last level, the minimum
+// counts as reached.
+func timeLevels(r *searches.Result) []float64 {
+	return []float64{1e4 * r.Params.Tol, 100 * r.Params.Tol, r.Params.Tol}
+}
+
+// timedSearch is a searcher with recorded times.
+type timedSearch struct {
+	searches.Method
+	perEvaluation float64   // time of an evaluation, in milliseconds
+	evaluations   int       // of the search
+	reached       []float64 // the times until the levels are reached, +Inf if a level is not reached
+}
+
+func (s timedSearch) time(evaluations int) float64 { return float64(evaluations) * s.perEvaluation }
+
+// timedSearches returns the searchers with recorded times, except variants. The searchers that reach
+// the last level come first, by their times.
+func timedSearches(r *searches.Result, t *claims.Timings) (rows []timedSearch) {
 	for _, m := range r.Methods {
 		ns := t.Lowest("cvgm/experiment/searches.Searcher/"+strings.ReplaceAll(m.Name, " ", "_"), "ns/evaluation")
 		if math.IsNaN(ns) || slices.Contains([]string{searches.PaperStep, searches.MultiStart, bayesianLog, cmaesLog}, m.Name) {
 			continue
 		}
-		y := chart.ClampedLog10s(m.Median[:min(len(m.Median), r.Params.Budget)], excessFloor)
-		x := chart.Mapped(chart.OneTo(len(y)), func(k float64) float64 { return math.Log10(k * ns / 1e6) })
-		p.Line(m.Name, x, y, searchStyles[m.Name])
+		s := timedSearch{Method: m, perEvaluation: ns / 1e6, evaluations: min(len(m.Median), r.Params.Budget)}
+		for _, level := range timeLevels(r) {
+			n := slices.IndexFunc(m.Median[:s.evaluations], func(v float64) bool { return v <= level })
+			s.reached = append(s.reached, map[bool]float64{true: s.time(n + 1), false: math.Inf(1)}[n >= 0])
+		}
+		rows = append(rows, s)
 	}
-	drawReached(p, r)
-	return &Figure{
-		Name: "searches_time",
-		Caption: fmt.Sprintf("Lowest CV loss found within a time, minus the true minimum: medians over %d data sets of the elastic net, up to %d evaluations. Thin strokes lead from the ends of the lines to their names. %s Left out are the paper's step, multi-start and the searches in logarithms. %s",
-			r.Params.DataSets, r.Params.Budget, excessNote(), timingsNote(t)),
-		Width: 8.5 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow,
-		Panels: [][]*Panel{{p}},
-	}
+	slices.SortStableFunc(rows, func(a, b timedSearch) int {
+		return cmp.Or(cmp.Compare(a.reached[2], b.reached[2]), cmp.Compare(a.reached[1], b.reached[1]), cmp.Compare(a.reached[0], b.reached[0]))
+	})
+	return rows
 }

@@ -55,9 +55,21 @@ func TestTimingsComeFromTheRecord(t *testing.T) {
 	}
 	p := searches.DefaultSearches()
 	r := &searches.Result{Params: p, Methods: []searches.Method{
-		{Name: "heavy ball", Gradient: true, Median: []float64{1, .1}}, {Name: searches.MultiStart, Gradient: true, Median: []float64{1}}, {Name: "random", Median: []float64{1}}}}
+		{Name: "heavy ball", Gradient: true, Median: []float64{1, 1e-3}}, {Name: searches.MultiStart, Gradient: true, Median: []float64{1}}, {Name: "random", Median: []float64{1}}}}
 	// Two evaluations of 40 µs end after .04 and .08 ms. The values are logarithms of milliseconds.
-	if text := SearchesTime(r, timings).CSV(); strings.Count(text, "\n") != 5 || !strings.Contains(text, `heavy ball,-1.39794`) || !strings.Contains(text, "-1.09691") {
-		t.Errorf("searches against time:\n%s", text)
+	// Only the first level is reached.
+	f := SearchesTime(r, timings)
+	for _, want := range []string{"heavy ball,-1.39794", "heavy ball,-1.09691", "above the minimum,-1.09691"} {
+		if text := f.CSV(); strings.Count(text, "\n") != 4 || !strings.Contains(text, want) {
+			t.Errorf("searches against time, without %q:\n%s", want, text)
+		}
+	}
+	if alt := f.Alt(); !strings.Contains(alt, "“heavy ball” from 0.04 to 0.08") {
+		t.Errorf("searches against time in words: %s", alt)
+	}
+	r.Methods[0].Median = []float64{1e-6}
+	rows := timedSearches(r, timings)
+	if len(rows) != 1 || rows[0].reached[0] != .04 || rows[0].reached[2] != .04 {
+		t.Errorf("a search that begins at the minimum: %+v", rows)
 	}
 }
