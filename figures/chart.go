@@ -45,3 +45,21 @@ func HTML(text string) string { return chart.HTML(text) }
 
 // HTMLText returns a text of sentences as HTML.
 func HTMLText(text string) string { return chart.HTMLText(text) }
+
+// markLowest marks the lowest point of a line. The note beside the mark has the text that the
+// function note returns for the index of the point. If note is nil, there is no note.
+func markLowest(p *Panel, name string, x, y []float64, note func(i int) string) {
+	at := -1
+	for i, v := range y {
+		if chart.Drawable(x[i], v) && (at < 0 || v < y[at]) {
+			at = i
+		}
+	}
+	if at < 0 {
+		return
+	}
+	p.Scatter(name, x[at:at+1], y[at:at+1], Style{Color: Black, GlyphRadius: 3.5})
+	if note != nil {
+		p.Note(note(at), x[at], y[at])
+	}
+}

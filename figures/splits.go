@@ -72,59 +72,93 @@ func SplitsStepsTable(r *splits.Result) *Table {
 // SplitsCurves shows, as functions of K and p, the scatter of the CV loss and the value of the test
 // loss.
 func SplitsCurves(r *splits.Result) *Figure {
-	uniform, balanced := Style{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 3}}, Style{Color: Blue, Width: 2}
-	const floor = -16 // if all splits are equal, there is no scatter
-	panel := func(name, title, x, y string, settings []splits.Setting, of func(last, m splits.Measure) experiment.Estimate) *Panel {
-		log := name == "scatter" || name == "scatter by p"
-		p := NewPanel(name, title, x, y).LogAxes(x == "K", log).Grid()
-		if log {
-			p.ClampLow(floor)
-		}
-		var at []float64
-		columns := make([][]experiment.Estimate, 2)
-		for _, s := range settings {
-			at = append(at, map[string]float64{"K": math.Log10(float64(s.K)), "p": s.P}[x])
-			last := settings[len(settings)-1].Uniform
-			columns[0], columns[1] = append(columns[0], of(last, s.Uniform)), append(columns[1], of(last, s.Balanced))
-		}
-		for k, name := range []string{"uniform", "balanced"} {
-			mean, low, high := meansAndEnds(columns[k])
-			if log {
-				for i := range low {
-					low[i] = max(low[i], mean[i]/10) // intervals from few data sets extend below zero
-				}
-				mean, low, high = chart.ClampedLog10s(mean, floor), chart.ClampedLog10s(low, floor), chart.ClampedLog10s(high, floor)
-			}
-			p.Band(name, at, low, high, []Style{uniform, balanced}[k])
-			p.Line(name, at, mean, []Style{uniform, balanced}[k])
-		}
-		return p
+	net, rings := r.Params, r.Params.Rings
+	const scatter, loss, errors = "elastic net, SD of the CV loss", "elastic net, test loss", "rings, test error"
+	rows := [][]*Panel{{
+		scatterOfSplits("scatter", atP(scatter, net.P), byK, r.ByK),
+		testOfSplits("test loss by K", atP(loss, net.P), byK, r.ByK), testOfSplits("rings by K", atP(errors, rings.P), byK, r.RingsByK),
+	}, {
+		scatterOfSplits("scatter by p", atK(scatter, net.K), byP, r.ByP),
+		testOfSplits("test loss by p", atK(loss, net.K), byP, r.ByP), testOfSplits("rings by p", atK(errors, rings.K), byP, r.RingsByP),
+	}}
+	const clear = .5 // balanced splits scatter clearly less
+	if k := slices.IndexFunc(r.ByK, func(s splits.Setting) bool { return s.LossShare.Mean < clear }); k >= 0 {
+		s := r.ByK[k]
+		rows[0][0].Note(fmt.Sprintf("K = %d: %.2f times uniform", s.K, s.LossShare.Mean), byK.at(s), math.Log10(s.Balanced.LossSD.Mean))
 	}
-	lossSD := func(_, m splits.Measure) experiment.Estimate { return m.LossSD }
-	// The panels show each test loss minus the test loss at the last setting, on the same data. The
-	// difference scatters less than the losses, which also depend on the data set.
-	test := func(last, m splits.Measure) experiment.Estimate {
+	return &Figure{Name: "splits", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: rows,
+		Caption: fmt.Sprintf("Upper row: the number K of splits. Lower row: the fraction p of the examples that they train on. Left: standard deviation of the elastic net's CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g. Middle: test loss of the elastic net at the lowest CV loss, minus the test loss with uniform splits and the last K or p, on the same data. Right: the same difference for the rings, for the share of misclassified test examples. Means over %d data sets of the elastic net and %d of the rings. The note has the mean ratio of the two standard deviations, at the first K at which it is below %g.",
+			net.Draws, net.At, net.DataSets, net.RingsDataSets, clear)}
+}
+
+func atP(what string, p float64) string { return fmt.Sprintf("%s, p = %.3g", what, p) }
+
+func atK(what string, k int) string { return fmt.Sprintf("%s, K = %d", what, k) }
+
+// A sweep is the parameter of the splits that a panel has on its x axis: K or p.
+type sweep struct {
+	name string
+	at   func(s splits.Setting) float64 // the coordinate on the axis
+	text func(s splits.Setting) string
+}
+
+var (
+	byK = sweep{"K", func(s splits.Setting) float64 { return math.Log10(float64(s.K)) }, func(s splits.Setting) string { return fmt.Sprint(s.K) }}
+	byP = sweep{"p", func(s splits.Setting) float64 { return s.P }, func(s splits.Setting) string { return fmt.Sprintf("%.3g", s.P) }}
+)
+
+// scatterFloor is the base-10 logarithm of the smallest drawn scatter. If all splits are equal,
+// there is no scatter.
+const scatterFloor = -16
+
+// scatterOfSplits returns a panel with the standard deviation of the CV loss over draws of the
+// splits.
+func scatterOfSplits(name, title string, by sweep, settings []splits.Setting) *Panel {
+	p := NewPanel(name, title, by.name, "SD over draws of the splits").LogAxes(by.name == byK.name, true).ClampLow(scatterFloor).Grid()
+	drawSplits(p, by, settings, func(m splits.Measure) experiment.Estimate { return m.LossSD }, func(mean, low, high []float64) {
+		for i := range low {
+			low[i] = max(low[i], mean[i]/10) // intervals from few data sets extend below zero
+		}
+		for _, v := range [][]float64{mean, low, high} {
+			copy(v, chart.ClampedLog10s(v, scatterFloor))
+		}
+	})
+	return p
+}
+
+// testOfSplits returns a panel with each test loss minus the test loss with uniform splits at the
+// last setting, on the same data. This difference scatters less than the losses, which also depend
+// on the data set.
+func testOfSplits(name, title string, by sweep, settings []splits.Setting) *Panel {
+	last := chart.Nth(settings, len(settings)-1)
+	p := NewPanel(name, title, by.name, fmt.Sprintf("minus uniform at %s = %s", by.name, by.text(last))).LogAxes(by.name == byK.name, false).Grid()
+	drawSplits(p, by, settings, func(m splits.Measure) experiment.Estimate {
 		if m.TestLosses == nil { // there are no balanced splits
 			return m.Test
 		}
-		return experiment.Compare(m.TestLosses, last.TestLosses).Difference
+		return experiment.Compare(m.TestLosses, last.Uniform.TestLosses).Difference
+	}, func(mean, low, high []float64) {})
+	p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+	return p
+}
+
+// drawSplits draws a quantity with its intervals for both kinds of splits. The function scale
+// changes its values to coordinates.
+func drawSplits(p *Panel, by sweep, settings []splits.Setting, of func(m splits.Measure) experiment.Estimate, scale func(mean, low, high []float64)) {
+	at := chart.Mapped(settings, by.at)
+	for _, kind := range []struct {
+		name    string
+		measure func(s splits.Setting) splits.Measure
+		style   Style
+	}{
+		{"uniform", func(s splits.Setting) splits.Measure { return s.Uniform }, Style{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 3}}},
+		{"balanced", func(s splits.Setting) splits.Measure { return s.Balanced }, Style{Color: Blue, Width: 2}},
+	} {
+		mean, low, high := meansAndEnds(chart.Mapped(settings, func(s splits.Setting) experiment.Estimate { return of(kind.measure(s)) }))
+		scale(mean, low, high)
+		p.Band(kind.name, at, low, high, kind.style)
+		p.Line(kind.name, at, mean, kind.style)
+		kind.style.Unlisted = true
+		p.Scatter(kind.name+", measured", at, mean, kind.style)
 	}
-	net, rings := r.Params, r.Params.Rings
-	const scatter, loss, errors = "elastic net, SD of the CV loss", "elastic net, test loss", "rings, test error"
-	by := func(what, of, value string) string { return fmt.Sprintf("%s, %s = %s", what, of, value) }
-	atP := func(what string, p float64) string { return by(what, "p", fmt.Sprintf("%.3g", p)) }
-	atK := func(what string, k int) string { return by(what, "K", fmt.Sprint(k)) }
-	const sd, fromLast = "SD over draws of the splits", "difference from the right end"
-	rows := [][]*Panel{
-		{panel("scatter", atP(scatter, net.P), "K", sd, r.ByK, lossSD), panel("test loss by K", atP(loss, net.P), "K", fromLast, r.ByK, test), panel("rings by K", atP(errors, rings.P), "K", fromLast, r.RingsByK, test)},
-		{panel("scatter by p", atK(scatter, net.K), "p", sd, r.ByP, lossSD), panel("test loss by p", atK(loss, net.K), "p", fromLast, r.ByP, test), panel("rings by p", atK(errors, rings.K), "p", fromLast, r.RingsByP, test)},
-	}
-	for _, row := range rows {
-		for _, p := range row[1:] {
-			p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-		}
-	}
-	return &Figure{Name: "splits", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: rows,
-		Caption: fmt.Sprintf("Upper row: the number K of splits. Lower row: the fraction p of the examples that they train on. Left: standard deviation of the elastic net's CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g. Middle: test loss of the elastic net at the lowest CV loss, minus the test loss with uniform splits at the right end of the axis, on the same data. Right: the same difference for the rings, for the share of misclassified test examples and uniform splits. Means over %d data sets of the elastic net and %d of the rings.",
-			net.Draws, net.At, net.DataSets, net.RingsDataSets)}
 }
