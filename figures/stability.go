@@ -48,18 +48,21 @@ func stabilityRow(name, at string, s stability.Parts) []any {
 // StabilitySweeps shows, for each learner, three quantities as functions of the regularisation: the
 // two sides of the identity, and the resulting risk.
 func StabilitySweeps(r *stability.Result) *Figure {
-	f := &Figure{Name: "stability_sweeps", Width: 11 * vg.Inch, Height: 3.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("Both sides of the identity E[R − Rₑₘₚ] = Δ for three learners at fixed hyperparameters, as means over %d data sets. The marks come from other data than the lines: where the identity holds, squares lie on the dotted line and rings on the solid one. Bands are 95 %% confidence intervals.", r.Params.DataSets)}
+	f := &Figure{Name: "stability_sweeps", Width: 11 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
+		Caption: fmt.Sprintf("Both sides of the identity E[R − Rₑₘₚ] = Δ for three learners at fixed hyperparameters, as means over %d data sets. Δ is the mean amount by which training on an example lowers the loss on it, R the risk and Rₑₘₚ the training risk. The marks come from other data than the lines: where the identity holds, squares lie on the dotted line and rings on the solid one.", r.Params.DataSets)}
 	for _, l := range r.Learners {
 		p := NewPanel(l.Name, l.Name, chart.Subscripted(l.Hyper), "loss").Grid().LogAxes(true, false)
-		drawStability(p, Log10s(l.At), l.Parts)
+		drawStability(p, Log10s(l.At), l.Parts, func(i int) string {
+			return fmt.Sprintf("lowest risk: %s = %g", chart.Subscripted(l.Hyper), l.At[i])
+		})
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
 }
 
-// drawStability draws the parts of the identity as functions of x.
-func drawStability(p *Panel, x []float64, parts []stability.Parts) {
+// drawStability draws the parts of the identity as functions of x. The function note returns the
+// note beside the lowest risk.
+func drawStability(p *Panel, x []float64, parts []stability.Parts, note func(i int) string) {
 	columns := make([][]experiment.Estimate, 5)
 	for _, s := range parts {
 		for k, e := range []experiment.Estimate{s.Training, s.Delta, s.Sum, s.Gap, s.Risk} {
@@ -70,9 +73,9 @@ func drawStability(p *Panel, x []float64, parts []stability.Parts) {
 		name  string
 		style Style
 	}{
-		{"training risk E[Rₑₘₚ]", Style{Color: Green, Width: 2, Dash: []vg.Length{6, 2, 1, 2}}},
-		{"Δ", Style{Color: Purple, Width: 2, Dash: []vg.Length{2, 2}}},
-		{"Δ + E[Rₑₘₚ]", Style{Color: Black, Width: 2}},
+		{"training risk (E[Rₑₘₚ])", Style{Color: Green, Width: 2, Dash: []vg.Length{6, 2, 1, 2}}},
+		{"instability Δ", Style{Color: Purple, Width: 2, Dash: []vg.Length{2, 2}}},
+		{"risk as their sum (Δ + E[Rₑₘₚ])", Style{Color: Black, Width: 2}},
 		{"E[R − Rₑₘₚ], from other data", Style{Color: Purple, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}},
 		{"risk E[R], from other data", Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 3}},
 	} {
@@ -84,6 +87,8 @@ func drawStability(p *Panel, x []float64, parts []stability.Parts) {
 			p.Line(c.name, x, y, c.style)
 		}
 	}
+	risk, _, _ := meansAndEnds(columns[4])
+	markLowest(p, "lowest value", x, risk, note)
 }
 
 // meansAndEnds returns the means of the estimates and the ends of their intervals. The mean of an
@@ -103,12 +108,17 @@ func meansAndEnds(e []experiment.Estimate) (mean, low, high []float64) {
 func StabilityPath(r *stability.Result) *Figure {
 	steps := Log10s(chart.Floats(r.Steps))
 	parts := NewPanel("expectations", "over data sets of the same population", "steps of CVGM", "loss").Grid().LogAxes(true, false)
-	drawStability(parts, steps, r.Path)
+	step := func(i int) string { return fmt.Sprintf("lowest at step %d", r.Steps[i]) }
+	parts.Direct = true
+	drawStability(parts, steps, r.Path, step)
 	one := NewPanel("published data", "on the published data", "steps of CVGM", "loss").Grid().LogAxes(true, false)
+	one.Direct = true
 	one.Line("CV loss", steps, r.CVLoss, chart.CVStyle)
+	markLowest(one, "lowest value", steps, r.CVLoss, step)
 	one.Line("test loss", steps, r.TestLoss, Style{Color: Blue, Width: 2})
-	return &Figure{Name: "stability_path", Width: 10.5 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{{parts, one}},
-		Caption: fmt.Sprintf("Left: risk, training risk and Δ at the hyperparameters along CVGM's path, as means over %d data sets of the same population with 95 %% confidence intervals. Right: CV loss and test loss of the run on the published data, whose path this is.", r.Params.DataSets)}
+	markLowest(one, "lowest value", steps, r.TestLoss, step)
+	return &Figure{Name: "stability_path", Width: 11 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{{parts, one}},
+		Caption: fmt.Sprintf("Left: instability Δ, training risk E[Rₑₘₚ], their sum and the risk at the hyperparameters along CVGM's path, as means over %d data sets of the same population. The marks come from other data than the lines. Right: CV loss and test loss of the run on the published data, whose path this is.", r.Params.DataSets)}
 }
 
 // StabilityPathTable lists the parts of the identity along CVGM's path.
