@@ -83,6 +83,9 @@ func checkFigure(t *testing.T, f *Figure) {
 			}
 		}
 	}
+	for _, head := range f.Heads {
+		explain(head)
+	}
 	listed := make(map[string]bool)
 	for _, e := range f.Entries {
 		listed[e.Name] = true
@@ -113,8 +116,8 @@ func checkFigure(t *testing.T, f *Figure) {
 		}
 		for _, a := range []plot.Axis{q.X, q.Y} {
 			ticks := a.Tick.Marker.Ticks(a.Min, a.Max)
-			if len(ticks) == 0 {
-				t.Errorf("%s: panel %q has an axis without labels", f.Name, p.Name)
+			if (len(ticks) == 0) != p.Bare {
+				t.Errorf("%s: panel %q has %d labels at an axis", f.Name, p.Name, len(ticks))
 			}
 			for _, tick := range ticks {
 				explain(tick.Label)

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -72,50 +73,79 @@ func measurement(m experiment.Estimate) any {
 	return n
 }
 
-// FindingsBars draws the interval of each finding and the bound of its rule. The unit of the axis
-// is the smallest difference that matters. Each row has the words, the verdict and the number of a
-// finding. If an interval extends beyond the axis, it ends in a triangle. A finding without an
-// interval has no bar.
+// FindingsBars draws the position of each finding's number relative to the bound of its rule. To
+// the right of the bound, the claim holds. The colour and the shape of a mark show the verdict. To
+// the left of a row are the words of the finding. To the right are the verdict, the number and the
+// rule. An arrow points to a number or an end of an interval beyond the axis.
 func FindingsBars(all []claims.Claim) *Figure {
 	found := claims.Findings(all)
-	p := NewPanel("findings", "", "distance from the bound, in smallest\ndifferences that matter", "")
+	p := NewPanel("findings", "← against the claim          for the claim →", "distance from the claim's bound,\nin smallest differences that matter", "").Grid()
 	bottom := .5 - float64(len(found))
 	p.Band("too small to matter", []float64{-1, 1}, []float64{bottom, bottom}, []float64{.5, .5}, Style{Color: chart.Grey})
-	p.VLine("bound", 0, Style{Color: chart.Grey, Width: .7})
-	labels := make([]string, len(found))
+	p.VLine("bound", 0, Style{Color: chart.Grey, Width: .7, Unlisted: true})
+	words, ends := make([]string, len(found)), make([]LegendEntry, len(found))
+	lines := 0
 	for i, f := range found {
-		words, _, _ := strings.Cut(f.Text, ": ")
-		labels[i] = words + "\n" + string(f.Row.Verdict)
+		words[i], _, _ = strings.Cut(f.Text, ": ")
+		ends[i] = LegendEntry{Name: string(f.Row.Verdict), Style: verdictStyle(f.Row.Verdict)}
 		if n, ok := measurement(f.Row.Ours).(Number); ok {
-			labels[i] += ", " + strings.ReplaceAll(n.String(), "-", "−")
+			ends[i].Name += "\n" + strings.ReplaceAll(n.String(), "-", "−")
 		}
-		if at, ok := f.Row.Position(); ok {
-			bar(p, words, at, -float64(i))
+		if at, ok := f.Row.Place(); ok {
+			if at.Low == at.High {
+				ends[i].Name += ", exact"
+			}
+			rule, _, _ := strings.Cut(f.Row.Rule, ", ")
+			ends[i].Name += "\n" + strings.ReplaceAll(fmt.Sprintf("claim: %s (unit %.3g)", rule, f.Row.Smallest), "e-", "e−")
+			bar(p, words[i], at, -float64(i), verdictStyle(f.Row.Verdict))
 		}
+		lines = max(lines, 1+strings.Count(ends[i].Name, "\n"))
 	}
-	lines := p.Rows(labelWidth, labels)
-	p.Range(-barReach-.4, barReach+.4, bottom, .5)
-	return &Figure{Name: "findings_bars", Width: 7.6 * vg.Inch, Height: vg.Length(lines*len(found))*lineHeight + .6*vg.Inch, Legend: LegendNone, Panels: [][]*Panel{{p}},
-		Caption: "The findings, each with its verdict and its number. A bar is the 95 % interval of the number, and the line is the bound of its rule. The unit is the smallest difference that matters: an interval within the grey band does not matter. A triangle is an end beyond the axis."}
+	lines = max(lines, p.Rows(labelWidth, words))
+	p.RowEnds(ends)
+	p.Range(-barReach-.9, barReach+.9, bottom, .5)
+	return &Figure{Name: "findings_bars", Width: 8.6 * vg.Inch, Height: (vg.Length(lines*len(found))+vg.Length(len(found)))*chart.RowLine + 1.1*vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
+		Entries: []LegendEntry{
+			{Name: "95 % interval", Style: Style{Color: chart.Grey, Width: 2}}, {Name: "too small to matter", Style: chart.IntervalEntry.Style},
+			{Name: "beyond the axis", Style: Style{Color: chart.Grey, Glyph: chart.RightGlyph{}, GlyphRadius: 4}},
+		},
+		Caption: "The findings, each with the verdict on the claim that it judges. A mark right of the line speaks for the claim, left of it against it, and within the grey band the difference is too small to matter. The unit of the axis is the smallest difference that matters, in brackets. The table below names the numbers."}
 }
 
-// FindingsBars writes a text for each finding. The width of these texts is labelWidth, and the
-// height of a line is lineHeight.
-const labelWidth, lineHeight = 4.6 * vg.Inch, 11.5
+// labelWidth is the width of the words of a finding in FindingsBars.
+const labelWidth = 3.1 * vg.Inch
 
-// bar draws the interval of a position at height y.
-func bar(p *Panel, name string, at claims.Position, y float64) {
+// verdictStyle returns the mark of a verdict.
+func verdictStyle(v claims.Verdict) Style {
+	s := Style{Color: chart.Grey, Glyph: draw.RingGlyph{}, GlyphRadius: 3.2, Width: 2, Unlisted: true}
+	switch {
+	case v == claims.Confirmed || v == claims.Identity:
+		s.Color, s.Glyph = chart.Blue, draw.CircleGlyph{}
+	case v == claims.TooLittle:
+		s.Color, s.Glyph = chart.Blue, draw.RingGlyph{}
+	case v == claims.Differs:
+		s.Color, s.Glyph = chart.Vermilion, draw.BoxGlyph{}
+	case failed(v):
+		s.Color, s.Glyph = chart.Black, chart.DiamondGlyph{}
+	}
+	return s
+}
+
+// bar draws the interval of a position at height y, and the estimate as a mark of the given style.
+// If the estimate is beyond the axis, its mark is at the end of the axis.
+func bar(p *Panel, name string, at claims.Position, y float64, s Style) {
 	within := func(v float64) float64 { return max(-barReach, min(barReach, v)) }
-	of := func(glyph draw.GlyphDrawer) Style {
-		return Style{Color: chart.Blue, Glyph: glyph, GlyphRadius: 3.5, Unlisted: true}
+	if at.Low < at.High {
+		p.Line(name, []float64{within(at.Low), within(at.High)}, []float64{y, y}, s)
 	}
-	p.Line(name, []float64{within(at.Low), within(at.High)}, []float64{y, y}, Style{Color: chart.Blue, Width: 2})
-	if within(at.At) == at.At {
-		p.Scatter(name+", number", []float64{at.At}, []float64{y}, of(draw.CircleGlyph{}))
+	p.Scatter(name+", number", []float64{within(at.At)}, []float64{y}, s)
+	const beside = .5 // distance of an arrow from the end of the axis
+	if at.Low < -barReach {
+		s.Glyph = chart.LeftGlyph{}
+		p.Scatter(name+", beyond the axis", []float64{-barReach - beside}, []float64{y}, s)
 	}
-	for _, end := range []float64{at.Low, at.High} {
-		if math.Abs(end) > barReach {
-			p.Scatter(name+", beyond the axis", []float64{within(end)}, []float64{y}, of(draw.PyramidGlyph{}))
-		}
+	if at.High > barReach {
+		s.Glyph = chart.RightGlyph{}
+		p.Scatter(name+", beyond the axis", []float64{barReach + beside}, []float64{y}, s)
 	}
 }

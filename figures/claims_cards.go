@@ -60,7 +60,7 @@ func claimsLegend(all []claims.Claim) string {
 	}
 	return strings.Join([]string{
 		draws,
-		"A bar shows the 95 % interval of a number, ● its estimate, and │ the bound of its rule. Within [ ] a difference is too small to matter, and the scale ends at five times that. The sign is judged by the 95 % interval, the size by the 90 % interval. A sentence holds if all its measurements do. A verdict in brackets belongs to a measurement on which the sentence does not depend.",
+		"A bar shows the 95 % interval of a number, ● its estimate, and │ the bound of its rule. Right of │ the number speaks for the sentence, left of it against it. For a rule that requires a number, │ is this number, and every other number is left of it. Within [ ] a difference is too small to matter, and the scale ends at five times that. The sign is judged by the 95 % interval, the size by the 90 % interval. A sentence holds if all its measurements do. A verdict in brackets belongs to a measurement on which the sentence does not depend.",
 		"A control is a case in which the sentence is false, judged by the same rule. Where the paper calls something competitive, or says that it works well, the rule lets pass a quarter of what a choice known to be bad loses, measured on the same data.",
 		"The number of repetitions in ten draws is chosen so that the smallest difference that matters would show: if the truth is 0 or twice that difference, they show its size with probability 0.9. A note marks each row with too few repetitions.",
 		fmt.Sprintf("Repetitions decide %d rows. If the truth lay on every bound, %.0f of them would be decided wrongly by chance. Holm's correction for their number leaves not decided: %s.", r.Decided, r.Chance, opened),

@@ -456,22 +456,6 @@ func TestClaimsTables(t *testing.T) {
 	}
 }
 
-func TestIntervalBars(t *testing.T) {
-	for _, c := range []struct {
-		at   claims.Position
-		want string
-	}{
-		{claims.Position{Low: -.5, At: 0, High: .5}, "············[──●──]············"},
-		{claims.Position{Low: 1.25, At: 2, High: 2.75}, "············[··│··]──●──·······"},
-		{claims.Position{Low: -9, At: -7, High: -4.5}, "◂─··········[··│··]············"},
-		{claims.Position{Low: 3, At: 4, High: 70}, "············[··│··]·····───●──▸"},
-	} {
-		if got := intervalBar(c.at); got != c.want {
-			t.Errorf("%+v\n%s\n%s", c.at, got, c.want)
-		}
-	}
-}
-
 // LaTeX tables have commands for all letters beyond ASCII, because fonts of pdflatex lack these
 // letters.
 func TestLettersOfLaTeXTables(t *testing.T) {
@@ -489,29 +473,5 @@ func TestLettersOfLaTeXTables(t *testing.T) {
 				t.Errorf("%s holds the letter %q: add it to latexEscapes", path, r)
 			}
 		}
-	}
-}
-
-func TestFindingsBars(t *testing.T) {
-	p := NewPanel("findings", "", "distance", "")
-	bar(p, "inside", claims.Position{Low: -2, At: -1, High: 3}, 0)
-	bar(p, "beyond", claims.Position{Low: 4, At: 7, High: 9}, -1)
-	if most := p.Rows(60, []string{"inside\nconfirmed", "beyond, in words that need more than one line\ndiffers"}); most < 3 {
-		t.Errorf("the longest label has %d lines", most)
-	}
-	f := &Figure{Name: "bars", Width: 400, Height: 200, Legend: LegendNone, Panels: [][]*Panel{{p}}}
-	for _, want := range []string{"“inside” from −2 to 3", "“beyond” from 4 to 5"} {
-		if alt := f.Alt(); !strings.Contains(alt, want) {
-			t.Errorf("no %q in %q", want, alt)
-		}
-	}
-	all := f.CSV()
-	for name, points := range map[string]int{"s,inside": 2, "inside, number": 1, "inside, beyond the axis": 0, "s,beyond": 2, "beyond, number": 0, "beyond, beyond the axis": 1} {
-		if n := strings.Count(all, name); n != points {
-			t.Errorf("%d points of %s in\n%s", n, name, all)
-		}
-	}
-	if _, err := f.SVG(); err != nil {
-		t.Error(err)
 	}
 }

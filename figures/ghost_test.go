@@ -200,6 +200,10 @@ func TestAlt(t *testing.T) {
 	if got, want := f.Alt(), "4 panels."+over+" In each: series “curve”, “points”, with 95 % intervals."; got != want {
 		t.Errorf("%s", got)
 	}
+	f.Panels, f.Heads = [][]*Panel{{right, right}, {right}}, []string{"above", "below"}
+	if got, want := f.Alt(), "above, right: accuracy over step; series “curve” from 1 to 2, “points”, with 95 % intervals. above, right: accuracy"; !strings.HasPrefix(got, want) || !strings.Contains(got, " below, right: accuracy") {
+		t.Errorf("%s", got)
+	}
 	p := NewPanel("p", "", "x", "y").LogAxes(false, true)
 	p.Band("falls", []float64{1, 2}, []float64{1, -3}, []float64{1, -3}, Style{})
 	p.Line("falls", []float64{1, 2}, []float64{1, -3}, Style{})

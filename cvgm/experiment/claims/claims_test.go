@@ -921,3 +921,25 @@ func TestTimingsOfOneSlowRun(t *testing.T) {
 		t.Errorf("no record: %+v", got)
 	}
 }
+
+// A position is above 0 if the rule holds, for a rule of any kind.
+func TestPositionsPointToTheClaim(t *testing.T) {
+	e := func(mean float64) experiment.Estimate { return experiment.Estimate{Mean: mean, Margin: .1, N: 1e6} }
+	once := experiment.Estimate{Mean: 3, Margin: math.NaN(), N: 1}
+	unit := difference{.5, "half"}
+	for k, c := range []struct {
+		rule     rule
+		ours     experiment.Estimate
+		want     float64
+		repeated bool
+	}{
+		{aboveRule(1, unit), e(2), 2, true}, {aboveRule(1, unit), e(0), -2, true}, {belowRule(1, unit), e(2), -2, true}, {belowRule(1, unit), e(0), 2, true},
+		{equalsRule(1, .5, "half"), e(2), -2, true}, {equalsRule(1, .5, "half"), e(0), -2, true}, {belowRule(1, unit), once, -4, false}, {equalsRule(1, .5, "half"), once, -4, false},
+	} {
+		m := &Measurement{Ours: c.ours, rule: c.rule, Smallest: c.rule.minSize.size}
+		at, ok := m.Place()
+		if _, repeated := m.Position(); !ok || repeated != c.repeated || math.Abs(at.At-c.want) > 1e-9 || !(at.Low <= at.At && at.At <= at.High) || (at.Low < at.High) != c.repeated {
+			t.Errorf("case %d: %+v, %v, %v; the estimate is at %v", k, at, ok, repeated, c.want)
+		}
+	}
+}

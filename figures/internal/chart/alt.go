@@ -38,6 +38,15 @@ func (f *Figure) altPanels() string {
 		return Mapped(panels, func(p *Panel) string { return p.altSeries(detailed) })
 	}
 	axes, plain := Mapped(panels, (*Panel).altAxes), describe(false)
+	first := 0 // index of the first panel of a row
+	for i, row := range f.Panels {
+		for k := range row {
+			if i < len(f.Heads) {
+				axes[first+k] = f.Heads[i] + ", " + axes[first+k]
+			}
+		}
+		first += len(row)
+	}
 	if !detailed && !slices.ContainsFunc(plain, func(s string) bool { return s != plain[0] }) {
 		return fmt.Sprintf("%d panels. %s. In each: %s.", len(panels), strings.Join(axes, ". "), strings.TrimPrefix(plain[0], "; "))
 	}

@@ -30,12 +30,13 @@ func padRange(low, high, fraction float64) (from, to float64) {
 // Axes returns the range of the panel's axes, without the headroom for a legend. For lines, the
 // axes extend beyond the data upwards and downwards. For glyphs, they extend beyond the data on all
 // sides. A surface fills its panel, so the axes do not extend beyond it.
-func (p *Panel) Axes() Box {
-	b := AxesOf(p.Plot)
+func (p *Panel) Axes() Box { return p.padded(p.WithGhosts(AxesOf(p.Plot))) }
+
+// padded returns the axes for data and ghosts in the box b. If the axes are fixed, it returns these.
+func (p *Panel) padded(b Box) Box {
 	if p.isFixed {
-		return b
+		return AxesOf(p.Plot)
 	}
-	b = p.WithGhosts(b)
 	x, y := 0.0, headroom
 	if p.marked {
 		x = headroom

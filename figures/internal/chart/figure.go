@@ -19,6 +19,7 @@ type Figure struct {
 	Changed       string // text below the panels, with the parameters that differ from the defaults; empty: none
 	Width, Height vg.Length
 	Panels        [][]*Panel // rows of panels; all panels have the same width, and a row may have fewer panels than others
+	Heads         []string   // texts to the left of the rows of panels; nil: none
 	Legend        LegendPlace
 	// Entries are the entries of a common legend. They replace the entries of the panels' series.
 	// If Entries is nil, the legend has the entries of the series.
@@ -102,6 +103,8 @@ func (f *Figure) LayOut(c draw.Canvas, drawPanel func(p *Panel, cell draw.Canvas
 		drawKey(draw.Crop(c, 0, 0, 0, height-(c.Max.Y-c.Min.Y)), rows, widths)
 		c = draw.Crop(c, 0, 0, height+2, 0)
 	}
+	whole := c
+	c = f.cropHeads(c)
 	const gap = 18
 	height := (c.Max.Y - c.Min.Y - gap*vg.Length(len(f.Panels)-1)) / vg.Length(len(f.Panels))
 	width := (c.Max.X - c.Min.X - gap*vg.Length(columns-1)) / vg.Length(columns)
@@ -123,6 +126,7 @@ func (f *Figure) LayOut(c draw.Canvas, drawPanel func(p *Panel, cell draw.Canvas
 			cells, all, most = append(cells, cell), append(all, axes), most.union(p.margins(cell, axes))
 		}
 	}
+	f.drawHeads(whole, cells)
 	for k, p := range slices.Concat(f.Panels...) {
 		frame := draw.Crop(cells[k], most.left, -most.right, most.bottom, -most.top).Rectangle
 		if size := frame.Size(); p.Equal {
@@ -137,6 +141,28 @@ func (f *Figure) LayOut(c draw.Canvas, drawPanel func(p *Panel, cell draw.Canvas
 		cell.Max.X += p.besideWidth()
 		cell.Max.Y += p.titleHeight()
 		drawPanel(p, cell, all[k])
+	}
+}
+
+// headHeight is the height of the texts that cropHeads makes room for.
+const headHeight = 18
+
+// cropHeads returns the part of the canvas to the right of the heads of the rows.
+func (f *Figure) cropHeads(c draw.Canvas) draw.Canvas {
+	if f.Heads == nil {
+		return c
+	}
+	return draw.Crop(c, headHeight, 0, 0, 0)
+}
+
+// drawHeads draws the heads of the rows at the left end of the canvas c. The argument cells has the
+// canvases of all panels.
+func (f *Figure) drawHeads(c draw.Canvas, cells []draw.Canvas) {
+	for i, head := range f.Heads {
+		style := f.Panels[i][0].Plot.Title.TextStyle
+		style.Rotation, style.XAlign, style.YAlign = math.Pi/2, draw.XCenter, draw.YTop
+		c.FillText(style, vg.Point{X: c.Min.X, Y: cells[0].Center().Y}, head)
+		cells = cells[len(f.Panels[i]):]
 	}
 }
 
@@ -187,9 +213,9 @@ func (p *Panel) margins(c draw.Canvas, axes Box) margins {
 }
 
 // besideWidth returns the width of the parts to the right of the axes. These parts are a colour
-// scale and the labels of lines.
+// scale and the labels of lines and rows.
 func (p *Panel) besideWidth() vg.Length {
-	width := p.directWidth()
+	width := p.directWidth() + p.endsWidth()
 	if p.Scale != nil {
 		width += scaleWidth
 	}
@@ -217,6 +243,7 @@ func (p *Panel) draw(c draw.Canvas, axes Box, withLegend bool, figure vg.Rectang
 	data := q.DataCanvas(c)
 	l.Draw(data)
 	p.drawDirect(q, data)
+	p.drawEnds(q, data)
 	if p.Scale != nil {
 		bar := data
 		bar.Min.X = data.Max.X + scaleGap

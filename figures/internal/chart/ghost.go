@@ -34,7 +34,7 @@ func (f *Figure) Ghosts(text string) {
 				continue
 			}
 			if !slices.EqualFunc(slices.Concat(s.Stretches...), other, func(a, b point) bool { return a[0] == b[0] && a[1] == b[1] }) {
-				p.Ghosts = append(p.Ghosts, Series{Stretches: [][]point{other}})
+				p.Ghosts = append(p.Ghosts, Series{Stretches: [][]point{other}, step: s.step})
 			}
 		}
 		if p.Ghosts != nil && first {

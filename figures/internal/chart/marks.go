@@ -13,6 +13,33 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
+// These glyphs are filled arrow heads. They mark values beyond the end of an axis.
+type (
+	LeftGlyph  struct{}
+	RightGlyph struct{}
+)
+
+func (LeftGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) { fillHead(c, s, at, -1) }
+
+func (RightGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) { fillHead(c, s, at, 1) }
+
+// fillHead fills a triangle whose tip points in the direction of the x axis, times the sign.
+func fillHead(c *draw.Canvas, s draw.GlyphStyle, at vg.Point, sign vg.Length) {
+	c.FillPolygon(s.Color, []vg.Point{
+		{X: at.X + sign*1.2*s.Radius, Y: at.Y},
+		{X: at.X - sign*.8*s.Radius, Y: at.Y + s.Radius},
+		{X: at.X - sign*.8*s.Radius, Y: at.Y - s.Radius},
+	})
+}
+
+// A DiamondGlyph is a filled square that stands on a corner.
+type DiamondGlyph struct{}
+
+func (DiamondGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	r := 1.2 * s.Radius
+	c.FillPolygon(s.Color, []vg.Point{{X: at.X + r, Y: at.Y}, {X: at.X, Y: at.Y + r}, {X: at.X - r, Y: at.Y}, {X: at.X, Y: at.Y - r}})
+}
+
 // marks is a plotter of glyphs. If the colour is opaque, it draws all glyphs as one path. This
 // takes much less time and fewer bytes than one path for each glyph.
 type marks struct{ *plotter.Scatter }

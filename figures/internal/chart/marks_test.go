@@ -32,6 +32,7 @@ func TestMarksAreDrawnTogether(t *testing.T) {
 	for name, shape := range map[string]draw.GlyphDrawer{
 		"ring": draw.RingGlyph{}, "circle": draw.CircleGlyph{}, "plus": draw.PlusGlyph{}, "cross": draw.CrossGlyph{}, "box": draw.BoxGlyph{},
 		"square": draw.SquareGlyph{}, "triangle": draw.TriangleGlyph{}, "pyramid": draw.PyramidGlyph{}, "halo": haloGlyph{},
+		"left": LeftGlyph{}, "right": RightGlyph{}, "diamond": DiamondGlyph{},
 	} {
 		var pictures [2][]uint8
 		var paths [2]int
@@ -70,5 +71,46 @@ func TestMarksAreDrawnTogether(t *testing.T) {
 		if name != "halo" && paths[1] != 1 {
 			t.Errorf("%s: %d paths, %d one by one", name, paths[1], paths[0])
 		}
+	}
+}
+
+// Steps keep the y of a point until the x of the next point. A line is straight between them.
+func TestStepsJumpAtPoints(t *testing.T) {
+	corners := func(plot func(p *Panel)) int {
+		p := NewPanel("p", "", "x", "y")
+		plot(p)
+		c := vgsvg.New(100, 100)
+		(&Figure{Panels: [][]*Panel{{p}}, Legend: LegendNone}).Draw(draw.New(c))
+		var text bytes.Buffer
+		if _, err := c.WriteTo(&text); err != nil {
+			t.Fatal(err)
+		}
+		for path := range strings.SplitSeq(text.String(), "<path") {
+			if strings.Contains(path, "stroke-width:3") {
+				return strings.Count(path, "L")
+			}
+		}
+		return 0
+	}
+	x, y := []float64{0, 1, 2}, []float64{3, 5, 4}
+	if n := corners(func(p *Panel) { p.Steps("s", x, y, Style{Width: 3}) }); n != 4 {
+		t.Errorf("two steps have %d strokes", n)
+	}
+	if n := corners(func(p *Panel) { p.Line("l", x, y, Style{Width: 3}) }); n != 2 {
+		t.Errorf("a line of three points has %d strokes", n)
+	}
+}
+
+// A surface has the values of its grid at the points of the grid, is linear between them, and
+// constant beyond them.
+func TestSurfaceAt(t *testing.T) {
+	g := &Surface{[]float64{0, 1, 3}, []float64{0, 2}, [][]float64{{1, 2}, {3, 4}, {7, 9}}}
+	for _, c := range [][3]float64{{0, 0, 1}, {1, 2, 4}, {3, 2, 9}, {2, 0, 5}, {.5, 1, 2.5}, {-5, -5, 1}, {9, 9, 9}} {
+		if v := g.At(c[0], c[1]); v != c[2] {
+			t.Errorf("at (%v, %v): %v, want %v", c[0], c[1], v, c[2])
+		}
+	}
+	if v := (&Surface{[]float64{1}, []float64{1}, [][]float64{{5}}}).At(3, 0); v != 5 {
+		t.Errorf("a single value is %v", v)
 	}
 }

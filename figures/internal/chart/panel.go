@@ -5,7 +5,6 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -28,6 +27,9 @@ type Panel struct {
 	// Panels of a figure with the same SharedAxes, which is not empty, have the same axes.
 	SharedAxes string
 
+	// Bare axes have no ticks, because the values of the coordinates do not matter.
+	Bare bool
+
 	Name    string
 	Plot    *plot.Plot // its axes cover the data, without headroom
 	Series  []Series
@@ -37,6 +39,7 @@ type Panel struct {
 	marked  bool             // there are glyphs, which need headroom on all sides
 	filled  bool             // there is a surface, which needs no headroom
 	Banded  bool             // there are bands
+	ends    []LegendEntry    // what RowEnds has put beside the rows
 	Scale   *plotter.HeatMap // colour scale of the surface; nil: none
 	problem string
 }
@@ -47,7 +50,8 @@ type Series struct {
 	Entry     LegendEntry // if the name is empty, the series is not in the legend
 	Stretches [][]point   // the finite points; gaps separate stretches
 	Across    *reference  // a line whose points depend on the axes; nil: none
-	Line      bool        // whether Line has added the series
+	Line      bool        // whether Line or Steps has added the series
+	step      plotter.StepKind
 }
 
 // A point holds x, y, z, low and high. A coordinate that the point does not have is NaN.
@@ -153,21 +157,13 @@ func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
 	p.isFixed = true
 }
 
-// Rows puts the given texts as labels on the y axis, at y = 0, −1, −2, …. It breaks each text into
-// lines of at most the given width, and keeps the line breaks that the text already has. The result
-// maxLines is the largest number of lines of a text.
-func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
-	style := p.Plot.Y.Tick.Label
-	var ticks plot.ConstantTicks
-	for i, text := range texts {
-		var lines []string
-		for line := range strings.Lines(text) {
-			lines = append(lines, breakText(line, style, width)...)
-		}
-		ticks, maxLines = append(ticks, plot.Tick{Value: -float64(i), Label: strings.Join(lines, "\n")}), max(maxLines, len(lines))
+// NoTicks makes the axes bare.
+func (p *Panel) NoTicks() *Panel {
+	p.Bare = true
+	for _, a := range []*plot.Axis{&p.Plot.X, &p.Plot.Y} {
+		a.Tick.Marker, a.Tick.Length = plot.ConstantTicks(nil), 0
 	}
-	p.Plot.Y.Tick.Marker, p.Plot.Y.Tick.Length = ticks, 0
-	return maxLines
+	return p
 }
 
 // newPoint returns a point with only x and y.
@@ -216,17 +212,26 @@ func (p *Panel) points(name string, xs, ys []float64, s Style) [][]point {
 
 // Line plots a line through the points. A point between two gaps is a dot.
 func (p *Panel) Line(name string, xs, ys []float64, s Style) {
+	p.line(name, xs, ys, s, plotter.NoStep)
+}
+
+// Steps plots a line that keeps the y of each point until the x of the next point, and then jumps.
+func (p *Panel) Steps(name string, xs, ys []float64, s Style) {
+	p.line(name, xs, ys, s, plotter.PostStep)
+}
+
+func (p *Panel) line(name string, xs, ys []float64, s Style, step plotter.StepKind) {
 	s.GlyphRadius = 0
 	stretches := p.points(name, xs, ys, s)
 	if n := len(p.Series); stretches != nil {
-		p.Series[n-1].Line = true
+		p.Series[n-1].Line, p.Series[n-1].step = true, step
 	}
 	for _, stretch := range stretches {
 		style := s.Line()
 		if len(stretch) == 1 {
 			p.Plot.Add(&plotter.Scatter{XYs: pairs(stretch, 1), GlyphStyle: draw.GlyphStyle{Color: style.Color, Radius: style.Width, Shape: draw.CircleGlyph{}}})
 		} else {
-			p.Plot.Add(curve{&plotter.Line{XYs: pairs(stretch, 1), LineStyle: style}})
+			p.Plot.Add(curve{&plotter.Line{XYs: pairs(stretch, 1), StepStyle: step, LineStyle: style}})
 		}
 	}
 }
@@ -489,7 +494,7 @@ func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	for _, s := range g.panel.Ghosts {
 		for _, stretch := range s.Stretches {
 			for _, part := range cropFar(stretch, axes) {
-				(&plotter.Line{XYs: pairs(part, 1), LineStyle: GhostEntry.Style.Line()}).Plot(c, q)
+				(&plotter.Line{XYs: pairs(part, 1), StepStyle: s.step, LineStyle: GhostEntry.Style.Line()}).Plot(c, q)
 			}
 		}
 	}

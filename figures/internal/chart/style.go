@@ -24,6 +24,9 @@ var (
 	Grey      = color.NRGBA{120, 120, 120, 255}
 )
 
+// Pale is the colour of marks that are only a background.
+var Pale = color.NRGBA{195, 195, 195, 255}
+
 var palette = []color.NRGBA{Blue, Vermilion, Green, Orange, Purple, Sky, Black, Grey}
 
 // PaletteColor returns colour k of the palette. The colours repeat.

@@ -27,6 +27,26 @@ func (g *Surface) Z(c, r int) float64 {
 	return math.NaN()
 }
 
+// At returns the value at (x, y), by linear interpolation between the values of the grid. Beyond
+// the grid, it is the value at the nearest edge. The coordinates of the grid must increase.
+func (g *Surface) At(x, y float64) float64 {
+	i, s := cellOf(g.Xs, x)
+	j, t := cellOf(g.Ys, y)
+	along := func(k int) float64 { return (1-t)*g.Values[k][j] + t*g.Values[k][min(j+1, len(g.Ys)-1)] }
+	return (1-s)*along(i) + s*along(min(i+1, len(g.Xs)-1))
+}
+
+// cellOf returns the index of the last grid coordinate that is at most x, and the position of x
+// between this coordinate and the next one, from 0 to 1.
+func cellOf(grid []float64, x float64) (int, float64) {
+	i, _ := slices.BinarySearch(grid, x)
+	i = max(0, min(i-1, len(grid)-2))
+	if len(grid) < 2 {
+		return 0, 0
+	}
+	return i, max(0, min((x-grid[i])/(grid[i+1]-grid[i]), 1))
+}
+
 type shades []color.Color
 
 func (s shades) Colors() []color.Color { return s }

@@ -189,13 +189,13 @@ func (f *Figure) check() error {
 var CSVHeader = []string{"panel", "series", "x", "y", "z", "low", "high"}
 
 // CSV returns every plotted series, with one point in each line. A reference line has two points,
-// where it crosses the frame of its panel. The headroom for a legend does not count as part of the
-// panel.
+// where it crosses the frame of its panel. The headroom for a legend and the room for ghosts do not
+// count as part of the panel.
 func (f *Figure) CSV() string {
 	records := [][]string{CSVHeader}
 	for _, p := range slices.Concat(f.Panels...) {
 		for _, s := range p.Series {
-			for _, v := range slices.Concat(append(slices.Clip(s.Stretches), s.Ends(p.Axes()))...) {
+			for _, v := range slices.Concat(append(slices.Clip(s.Stretches), s.Ends(p.padded(AxesOf(p.Plot))))...) {
 				fields := []string{p.Name, s.Name}
 				for _, x := range v {
 					fields = append(fields, FormatFull(x))

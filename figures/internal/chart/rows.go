@@ -1,0 +1,66 @@
+package chart
+
+import (
+	"strings"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Rows puts the given texts as labels on the y axis, at y = 0, −1, −2, …. It breaks each text into
+// lines of at most the given width, and keeps the line breaks that the text already has. The result
+// maxLines is the largest number of lines of a text.
+func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
+	style := p.Plot.Y.Tick.Label
+	var ticks plot.ConstantTicks
+	for i, text := range texts {
+		var lines []string
+		for line := range strings.Lines(text) {
+			lines = append(lines, breakText(line, style, width)...)
+		}
+		ticks, maxLines = append(ticks, plot.Tick{Value: -float64(i), Label: strings.Join(lines, "\n")}), max(maxLines, len(lines))
+	}
+	p.Plot.Y.Tick.Marker, p.Plot.Y.Tick.Length = ticks, 0
+	return maxLines
+}
+
+// RowEnds puts a sample and a text to the right of the axes for each row, at y = 0, −1, −2, …. The
+// first line of a text has the colour of its sample.
+func (p *Panel) RowEnds(entries []LegendEntry) { p.ends = entries }
+
+// RowLine is the height of a line of text beside a row.
+const RowLine = 10.5
+
+func rowText() text.Style {
+	s := plot.New().Legend.TextStyle
+	s.Font.Size, s.XAlign, s.YAlign = 9, draw.XLeft, draw.YCenter
+	return s
+}
+
+// rowSample is the distance from the axes to the texts of RowEnds. A sample is in its middle.
+const rowSample = 22
+
+// endsWidth returns the width of the texts of RowEnds.
+func (p *Panel) endsWidth() (width vg.Length) {
+	for _, e := range p.ends {
+		width = max(width, rowSample+rowText().Width(e.Name))
+	}
+	return width
+}
+
+// drawEnds draws the samples and texts of RowEnds.
+func (p *Panel) drawEnds(q *plot.Plot, data draw.Canvas) {
+	for i, e := range p.ends {
+		lines := strings.Split(e.Name, "\n")
+		y := data.Y(q.Y.Norm(-float64(i))) + RowLine*vg.Length(len(lines)-1)/2
+		style := rowText()
+		style.Color = e.Style.Line().Color
+		data.DrawGlyphNoClip(e.Style.Mark(), vg.Point{X: data.Max.X + rowSample/2, Y: y})
+		for k, line := range lines {
+			data.FillText(style, vg.Point{X: data.Max.X + rowSample, Y: y - RowLine*vg.Length(k)}, line)
+			style.Color = rowText().Color
+		}
+	}
+}
