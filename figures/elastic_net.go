@@ -98,16 +98,12 @@ func ElasticNetBoxTable(r *elasticnet.Seeds) *Table {
 // the test loss along the three searches.
 func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 	p := NewPanel("learning curves", "", "evaluations of the CV loss", "test loss (MSE)").Grid()
-	for _, c := range []struct {
-		search elasticnet.Search
-		style  Style
-	}{
-		{r.CVGM, Style{Color: Blue, Width: 2}},
-		{r.Exhaustive, Style{Color: Vermilion, Dash: []vg.Length{6, 3}}},
-		{r.Random, Style{Color: Green, Dash: []vg.Length{2, 2}}},
-	} {
-		p.Line(c.search.Name, chart.OneTo(len(c.search.TestLoss)), c.search.TestLoss, c.style)
-	}
+	p.Direct = true
+	p.HLine("least squares", r.LeastSquares, Style{Color: Grey, Width: 1, Dash: []vg.Length{8, 2, 2, 2}})
+	p.HLine("true coefficients", r.TrueCoefficients, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+	p.Line(r.CVGM.Name, chart.OneTo(len(r.CVGM.TestLoss)), r.CVGM.TestLoss, Style{Color: Blue, Width: 2})
+	p.Steps(r.Exhaustive.Name, chart.OneTo(len(r.Exhaustive.TestLoss)), r.Exhaustive.TestLoss, Style{Color: Vermilion, Dash: []vg.Length{6, 3}})
+	p.Steps(r.Random.Name, chart.OneTo(len(r.Random.TestLoss)), r.Random.TestLoss, Style{Color: Green, Dash: []vg.Length{2, 2}})
 	printed := claims.Printed
 	var ends, losses []float64
 	for _, end := range []struct {
@@ -119,39 +115,50 @@ func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 		}
 	}
 	p.Scatter("printed in Table 1", ends, losses, chart.PrintedStyle)
-	p.HLine("Least squares", r.LeastSquares, Style{Color: Grey, Width: 1, Dash: []vg.Length{8, 2, 2, 2}})
-	p.HLine("True coefficients", r.TrueCoefficients, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-	return &Figure{Name: "elastic_net_learning_curves", Width: 5.5 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("Test loss along the three searches on the published data. For CVGM it is the test loss of the model at each step, for exhaustive and random search of the model with the lowest CV loss so far. "+
-			"CVGM ends at %.4f, exhaustive search at %.4f, random search at %.4f; the paper prints %s, %s and %s. Two lines give the test loss of least squares and of the coefficients that made the data.", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), printed.CVGM.Paper, printed.Exhaustive.Paper, printed.Random.Paper)}
+	return &Figure{Name: "elastic_net_learning_curves", Width: 6.6 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
+		Caption: fmt.Sprintf("Test loss along the three searches on the published data. CVGM is judged at each step, exhaustive and random search at the lowest CV loss so far. "+
+			"CVGM ends at %.4f, exhaustive search at %.4f, random search at %.4f; the paper prints %s, %s and %s. The true coefficients made the data.", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), printed.CVGM.Paper, printed.Exhaustive.Paper, printed.Random.Paper)}
 }
 
 // ElasticNetSurfaces shows the CV loss and the test loss as functions of (λ1, λ2), with the points
-// of each search. The searches minimise the CV loss. The test loss judges the searches.
+// of each search and the point that the search chooses. The searches minimise the CV loss. The test
+// loss judges their choices.
 func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 	cv, _, _ := lowest(r.Surface.CV)
 	test, _, _ := lowest(r.Surface.Test)
-	f := &Figure{Name: "elastic_net_surfaces", Width: 10 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("The searches minimise the CV loss (left, lowest %.4g), and the test loss (right, lowest %.4g) judges them. Both are shown over the two penalties, with the path of CVGM from its start to its end and the points of exhaustive and random search. The scale beside each panel gives the losses. %s.", cv, test, surfaceNote())}
+	f := &Figure{Name: "elastic_net_surfaces", Width: 8.6 * vg.Inch, Height: 4.3 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
+		Caption: fmt.Sprintf("The searches minimise the CV loss (left, lowest %.4g), and the test loss (right, lowest %.4g) judges the points that they choose. The scale beside each panel gives the losses. %s.", cv, test, surfaceNote())}
 	axes := [][]float64{r.Surface.Lambda1, r.Surface.Lambda2}
 	for _, surface := range []struct {
 		name string
 		z    [][]float64
 	}{{"CV loss", r.Surface.CV}, {"test loss", r.Surface.Test}} {
 		p := lossPanel(surface.name, surface.name, []string{"λ₁", "λ₂"}, axes, surface.z)
-		onSurface(p.Scatter, r.Exhaustive.Name, axes, r.Exhaustive.Lambda, Style{Color: Vermilion, Glyph: draw.PlusGlyph{}, GlyphRadius: 2})
-		onSurface(p.Scatter, r.Random.Name, axes, r.Random.Lambda, Style{Color: Green, GlyphRadius: 1.3})
+		onSurface(p.Scatter, "points of the grid", axes, r.Exhaustive.Lambda, Style{Color: Vermilion, Glyph: draw.PlusGlyph{}, GlyphRadius: 1.6})
+		onSurface(p.Scatter, "random points", axes, r.Random.Lambda, Style{Color: Green, GlyphRadius: 1.1})
 		if end := len(r.CVGM.Lambda); end <= len(r.Long.Lambda) {
 			onSurface(p.Line, fmt.Sprintf("CVGM, steps %d to %d", end, len(r.Long.Lambda)), axes, r.Long.Lambda[max(end-1, 0):], Style{Color: Blue, Width: 1.2, Dash: []vg.Length{3, 2}})
 		}
 		onSurface(p.Line, r.CVGM.Name, axes, r.CVGM.Lambda, Style{Color: Blue, Width: 2.5})
 		onSurface(p.Scatter, "start of CVGM", axes, r.CVGM.Lambda[:min(1, len(r.CVGM.Lambda))], chart.StartStyle)
-		onSurface(p.Scatter, "end of CVGM", axes, r.CVGM.Lambda[max(len(r.CVGM.Lambda)-1, 0):], chart.EndStyle)
 		_, i, j := lowest(surface.z)
-		onSurface(p.Scatter, "lowest on the grid", axes, [][2]float64{{chart.Nth(axes[0], i), chart.Nth(axes[1], j)}}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+		onSurface(p.Scatter, "lowest of this surface", axes, [][2]float64{{chart.Nth(axes[0], i), chart.Nth(axes[1], j)}}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+		onSurface(p.Scatter, "exhaustive search chooses", axes, chosen(r.Exhaustive), Style{Color: Vermilion, Glyph: draw.BoxGlyph{}, GlyphRadius: 3})
+		onSurface(p.Scatter, "random search chooses", axes, chosen(r.Random), Style{Color: Green, Glyph: draw.PyramidGlyph{}, GlyphRadius: 5.5})
+		onSurface(p.Scatter, "CVGM ends", axes, r.CVGM.Lambda[max(len(r.CVGM.Lambda)-1, 0):], Style{Color: Blue, Glyph: chart.DiamondGlyph{}, GlyphRadius: 3.4})
 		f.Panels[0] = append(f.Panels[0], p)
 	}
 	return f
+}
+
+// chosen returns the point with the lowest CV loss of a search. If no CV loss is finite, it returns
+// no point.
+func chosen(s elasticnet.Search) [][2]float64 {
+	loss, _, k := lowest([][]float64{s.CVLoss})
+	if math.IsNaN(loss) {
+		return nil
+	}
+	return s.Lambda[k : k+1]
 }
 
 // ElasticNetEarlyStopping shows both losses along CVGM's long run. The CV loss falls on the whole

@@ -456,6 +456,18 @@ func TestClaimsTables(t *testing.T) {
 	}
 }
 
+// Each search chooses the point with the lowest CV loss. Without a finite loss, it chooses none.
+func TestChosenPoints(t *testing.T) {
+	s := elasticnet.Search{Lambda: [][2]float64{{1, 2}, {3, 4}, {5, 6}}, CVLoss: []float64{math.NaN(), 2, 3}}
+	if at := chosen(s); len(at) != 1 || at[0] != s.Lambda[1] {
+		t.Errorf("%v", at)
+	}
+	s.CVLoss = []float64{math.NaN(), math.Inf(1), math.NaN()}
+	if at := chosen(s); at != nil || chosen(elasticnet.Search{}) != nil {
+		t.Errorf("%v without a loss", at)
+	}
+}
+
 // LaTeX tables have commands for all letters beyond ASCII, because fonts of pdflatex lack these
 // letters.
 func TestLettersOfLaTeXTables(t *testing.T) {
