@@ -81,14 +81,15 @@ func partsPanel(path kernels.GradientPath) *Panel {
 		name  string
 		style Style
 	}{
-		{"printed part T₁ with the gradient", Style{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 2}}},
-		{"T₁ + T₂ with the gradient", Style{Color: Sky, Width: 2, Dash: []vg.Length{2, 2}}},
-		{"omitted parts T₂ and D with each other", Style{Color: Black, Width: 2}},
+		{"published T₁ with the gradient", Style{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 2}}},
+		{"detached T₁ + T₂ with the gradient", Style{Color: Sky, Width: 2, Dash: []vg.Length{2, 2}}},
+		{"omitted T₂ with omitted D", Style{Color: Black, Width: 2}},
 	} {
 		mean, low, high := meansAndEnds(columns[k])
 		p.Band(c.name, x, low, high, c.style)
 		p.Line(c.name, x, mean, c.style)
 	}
-	p.HLine("right angle", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
+	p.HLine("below: uphill", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
+	p.HLine("omissions would cancel", -1, Style{Color: Black, Width: 1, Dash: []vg.Length{8, 2, 2, 2}})
 	return p
 }

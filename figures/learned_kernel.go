@@ -151,67 +151,115 @@ func plotClasses(p *Panel, x, y, labels []float64, radius vg.Length) {
 	}
 }
 
-// Manifold shows the images of the test examples under the kernel after several numbers of steps.
-// It shows them for the published gradient and for the full gradient. It corresponds to the lower
-// part of the paper's figure.
+// plotUnsure plots the examples with the label 0.
+func plotUnsure(p *Panel, x, y, labels []float64) {
+	var ux, uy []float64
+	for i, label := range labels {
+		if label == 0 {
+			ux, uy = append(ux, x[i]), append(uy, y[i])
+		}
+	}
+	p.Scatter("either class equally likely", ux, uy, Style{Color: chart.Pale, GlyphRadius: 1.3})
+}
+
+// evenly returns the indices of at most n examples with each label. The indices of a label are
+// evenly spaced.
+func evenly(labels []float64, n int) (shown []int) {
+	of := make(map[float64][]int)
+	for i, label := range labels {
+		of[label] = append(of[label], i)
+	}
+	for _, all := range of {
+		for k := range min(n, len(all)) {
+			shown = append(shown, all[k*len(all)/min(n, len(all))])
+		}
+	}
+	slices.Sort(shown)
+	return shown
+}
+
+// certainLabels returns the labels of the test examples. If the Bayes rule's score of an example
+// lies between the levels of the boundaries, its label is 0.
+func (e KernelExample) certainLabels(r *kernels.LearnedKernelResult) []float64 {
+	labels := slices.Clone(r.Test.Y)
+	x, y := columns(r.Test.X)
+	s := r.Bayes.Scores
+	grid := &chart.Surface{Xs: s.Axis, Ys: s.Axis, Values: s.Score}
+	for i := range labels {
+		if v := grid.At(x[i], y[i]); slices.Min(e.levels) < v && v < slices.Max(e.levels) {
+			labels[i] = 0
+		}
+	}
+	return labels
+}
+
+// Manifold shows the images of test examples under the kernel after several numbers of steps. It
+// shows them for the published gradient and for the full gradient. It corresponds to the lower part
+// of the paper's figure.
 func (e KernelExample) Manifold(r *kernels.LearnedKernelResult) *Figure {
-	f := &Figure{Name: e.name + "_manifold", Width: 10.5 * vg.Inch, Height: 5.4 * vg.Inch, Legend: LegendBelow,
-		Caption: e.title + ": the features φ of the test examples after some numbers of steps, above along the published gradient, below along the full one, with the straight line by which logistic regression separates them. The titles give the accuracy on these examples; " + e.printedNote() + "."}
+	const most = 200 // of each class; more examples would hide each other
+	f := &Figure{Name: e.name + "_manifold", Width: 9.6 * vg.Inch, Height: 5 * vg.Inch, Legend: LegendBelow}
+	shown := evenly(r.Test.Y, most)
+	labels := chart.Pick(e.certainLabels(r), shown)
 	for _, run := range shownRuns(r) {
 		v := run.Variant
 		var row []*Panel
 		for _, m := range run.Manifolds {
-			p := NewPanel(fmt.Sprintf("%v, step %d", v, m.Step), fmt.Sprintf("%v, step %d: %.1f %%", v, m.Step, 100*m.Accuracy), "φ₁", "φ₂")
+			p := NewPanel(fmt.Sprintf("%v, step %d", v, m.Step), fmt.Sprintf("step %d: %.1f %%", m.Step, 100*m.Accuracy), "φ₁", "φ₂").NoTicks()
 			p.Equal = true
-			plotClasses(p, m.Phi[0], m.Phi[1], r.Test.Y, 1.3)
+			x, y := chart.Pick(m.Phi[0], shown), chart.Pick(m.Phi[1], shown)
+			plotUnsure(p, x, y, labels)
+			plotClasses(p, x, y, labels, 1.8)
 			p.Across("separator", m.W[0], m.W[1], -m.B, Style{Color: Black, Width: 1.2})
 			row = append(row, p)
 		}
 		f.Panels = append(f.Panels, row)
+		f.Heads = append(f.Heads, v.String()+" gradient")
 	}
+	examples := "the test examples"
+	if len(shown) < len(r.Test.Y) {
+		examples = fmt.Sprintf("%d of the test examples", len(shown))
+	}
+	f.Caption = e.title + ": the features φ of " + examples + " after some numbers of steps, with the straight line by which logistic regression separates the classes. Each panel has its own scale. The titles give the accuracy on all test examples; " + e.printedNote() + "."
 	return f
 }
 
-var variantStyles = map[kernels.Variant]Style{
-	kernels.Published:         {Color: Vermilion, Width: 2, Dash: []vg.Length{8, 2}},
-	kernels.Detached:          {Color: Green, Dash: []vg.Length{4, 4}},
-	kernels.DetachedPenalised: {Color: Purple, Dash: []vg.Length{6, 2, 1, 2}},
-	kernels.Full:              {Color: Blue, Width: 2},
-	kernels.FullPenalised:     {Color: Orange, Dash: []vg.Length{3, 2}},
-}
-
-// Variants shows three quantities along the five variants: the CV loss, the test accuracy, and the
-// cosine of the angle between the variant's direction and the exact gradient. The upper row has the
-// published direction and the exact gradients. The lower row has the detached directions. A line
-// ends at the step after which its run depends on rounding.
+// Variants shows three quantities along three directions: the published direction, the detached
+// direction and the exact gradient. The quantities are the CV loss, the test accuracy, and the
+// cosine of the angle between the direction and the exact gradient. A line ends at the step after
+// which its run depends on rounding.
 func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
-	rows := [][]*Panel{nil, nil}
-	for k, of := range []string{"", ", detached"} {
-		for _, name := range []string{"CV loss", "test accuracy", "cosine"} {
-			y := name
-			if name == "cosine" {
-				y = "cosine with the exact gradient"
-			}
-			rows[k] = append(rows[k], NewPanel(name+of, y+of, "steps", y).Grid())
-		}
+	var panels []*Panel
+	for _, name := range []string{"CV loss", "test accuracy", "cosine with the gradient"} {
+		panels = append(panels, NewPanel(name, "", "1 + steps", name).Grid().LogAxes(true, false))
 	}
-	for _, run := range r.Runs {
-		row := rows[0]
-		if run.Variant == kernels.Detached || run.Variant == kernels.DetachedPenalised {
-			row = rows[1]
+	panels[1].HLine("Bayes rule, population", r.Bayes.Population, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+	panels[2].HLine("below: uphill", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{8, 2, 2, 2}})
+	for _, shown := range []struct {
+		variant kernels.Variant
+		style   Style
+	}{
+		{kernels.Full, Style{Color: Blue, Width: 2}},
+		{kernels.Published, Style{Color: Vermilion, Width: 2, Dash: []vg.Length{8, 2}}},
+		{kernels.Detached, Style{Color: Green, Width: 1.2, Dash: []vg.Length{2, 2}}},
+	} {
+		at := slices.IndexFunc(r.Runs, func(run kernels.Run) bool { return run.Variant == shown.variant })
+		if at < 0 {
+			continue
 		}
+		run, style := &r.Runs[at], shown.style
 		n := run.StableSteps() + 1
-		steps := append([]float64{0}, chart.OneTo(n)...)[:n]
+		steps := Log10s(chart.OneTo(n))
 		for k, y := range [][]float64{run.CVLoss, run.Accuracy, run.Cosine} {
-			row[k].Line(run.Variant.String(), steps, y[:n], variantStyles[run.Variant])
+			panels[k].Line(run.Variant.String(), steps, y[:n], style)
 			if 0 < n && n < len(run.CVLoss) {
-				row[k].Scatter("rounding decides from here", steps[n-1:], y[n-1:n], Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 3.5})
+				panels[k].Scatter("rounding decides from here", steps[n-1:], y[n-1:n], Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 3.5})
 			}
 		}
 	}
-	e.markPrinted(rows[0][1], r)
-	return &Figure{Name: e.name + "_variants_path", Width: 11 * vg.Inch, Height: 6.2 * vg.Inch, Legend: LegendBelow, SameColumns: true, Panels: rows,
-		Caption: e.title + ": CV loss, test accuracy and direction along five variants of the gradient from the same start. The lower row has the detached ones. The cosine belongs to the angle between the direction of a step and the exact gradient of the same loss: below 0 a step raises the loss. If rounding begins to decide a path, its line ends there at a cross. In the accuracy's panel " + e.printedNote() + "."}
+	e.markPrinted(panels[1], r)
+	return &Figure{Name: e.name + "_variants_path", Width: 9.6 * vg.Inch, Height: 3.5 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{panels},
+		Caption: e.title + ": CV loss, test accuracy and direction along three variants of the gradient from the same start. The table has the variants with a penalised intercept too. The cosine belongs to the angle between the direction of a step and the exact gradient of the same loss. If rounding begins to decide a path, its line ends there. As to the accuracy, " + e.printedNote() + "."}
 }
 
 // printedNote returns text with the accuracies that the paper prints.
@@ -232,8 +280,8 @@ func (e KernelExample) markPrinted(p *Panel, r *kernels.LearnedKernelResult) {
 		quoted claims.Quoted
 	}{{claims.AboutTen, e.printedNumbers.Accuracy10}, {last, e.printedNumbers.Accuracy}} {
 		if accuracy, ok := mark.quoted.Number(); ok && mark.step <= last {
-			steps, accuracies = append(steps, float64(mark.step)), append(accuracies, accuracy)
+			steps, accuracies = append(steps, float64(1+mark.step)), append(accuracies, accuracy)
 		}
 	}
-	p.Scatter("printed in the paper", steps, accuracies, chart.PrintedStyle)
+	p.Scatter("published, as printed", Log10s(steps), accuracies, Style{Color: Vermilion, Glyph: chart.PrintedStyle.Glyph, GlyphRadius: 4})
 }

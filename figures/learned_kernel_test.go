@@ -59,6 +59,41 @@ func TestLearnedKernelOutputs(t *testing.T) {
 	}
 }
 
+// The pictures of the kernel's manifold have both classes, for any order of the examples.
+func TestManifoldsHaveBothClasses(t *testing.T) {
+	for name, class := range map[string]func(i int) bool{"sorted": func(i int) bool { return i < 500 }, "alternating": func(i int) bool { return i%2 == 0 }, "few of one": func(i int) bool { return i < 3 }} {
+		labels := make([]float64, 1000)
+		for i := range labels {
+			labels[i] = map[bool]float64{true: -1, false: 1}[class(i)]
+		}
+		counts := make(map[float64]int)
+		for _, i := range evenly(labels, 200) {
+			counts[labels[i]]++
+		}
+		if want := map[bool]int{true: 3, false: 200}[name == "few of one"]; counts[-1] != want || counts[1] != 200 {
+			t.Errorf("%s: %v", name, counts)
+		}
+	}
+}
+
+// An example of XOR has a colour if the corners make its label certain. All examples of the rings
+// have one.
+func TestOnlyCertainExamplesHaveAColour(t *testing.T) {
+	p := kernels.DefaultXOR()
+	p.Train, p.Test, p.K, p.Steps, p.GridPoints = 40, 300, 4, 1, 121
+	x := mustRun[*kernels.XORResult](t)(p.Run(t.Context(), experiment.Hooks{}))
+	edge := p.Overlap * p.Scale
+	for i, label := range XOR.certainLabels(&x.LearnedKernelResult) {
+		a, b := math.Abs(x.Test.X.At(i, 0)), math.Abs(x.Test.X.At(i, 1))
+		if math.Abs(min(a, b)-edge) > .1 && (label != 0) != (min(a, b) > edge) {
+			t.Errorf("the example at (%.2f, %.2f) has the label %v", a, b, label)
+		}
+		if Rings.certainLabels(&x.LearnedKernelResult)[i] == 0 {
+			t.Error("an example of the rings has no label")
+		}
+	}
+}
+
 func TestSampleSizeOutputs(t *testing.T) {
 	for name, change := range map[string]func(p *samplesize.SampleSizeParams){
 		"one seed":  func(p *samplesize.SampleSizeParams) { p.Seeds = 1 },

@@ -135,7 +135,7 @@ func XORVariants(r *kernels.LearnedKernelResult) string {
 		determined.item("%v: determined for %d of %d steps; CV loss %.3f, test accuracy %.3f there", run.Variant, k, len(run.CVLoss)-1, run.CVLoss[k], run.Accuracy[k])
 	}
 	return paragraphs(
-		fmt.Sprintf("Some lines end at a cross before the last step, because rounding decides the further path: %s. A line that jumps up and down belongs to steps that are too long for its direction.", Listed(cut)),
+		fmt.Sprintf("Rounding decides the further path of these runs: %s. A line of the figure ends there at a cross. A line that jumps up and down belongs to steps that are too long for its direction.", Listed(cut)),
 		determined.String())
 }
 
@@ -146,7 +146,7 @@ func XORBoundary() string {
 
 // XORManifold explains the figure.
 func XORManifold() string {
-	return "Read each row from left to right. Where learning succeeds, the two arms of a class come to lie on its own side of the line. The examples of the cross stay mixed, because no map can separate them."
+	return "Read each row from left to right. Where learning succeeds, the two arms of a class come to lie on its own side of the line. The grey examples lie in the cross between the corners, and no map can separate their classes."
 }
 
 // XORBayesTable derives the accuracy of the Bayes rule. It also counts correct predictions in the
