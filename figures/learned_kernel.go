@@ -2,6 +2,7 @@ package figures
 
 import (
 	"fmt"
+	"image/color"
 	"slices"
 
 	"cvgm/cvgm/experiment/claims"
@@ -46,7 +47,7 @@ type KernelExample struct {
 var (
 	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the boundary of the best possible rule", []float64{0},
 		"The paper's text states .892 for the same test set. The best rule is a circle."}
-	XOR = KernelExample{"xor", "XOR", claims.Printed.XOR, "corners where the label is certain", "the corners in which the label is certain", []float64{-.5, .5},
+	XOR = KernelExample{"xor", "XOR", claims.Printed.XOR, "corners where the label is certain", "the corners in which the label is certain, tinted by their class", []float64{-.5, .5},
 		"The published code compares predictions in {0, 1} with labels in {−1, +1}: every example of the class −1 counts as right. " +
 			"The sign rule predicts from the signs of both coordinates. It is one of the best rules: where the squares overlap, any answer is right half the time."}
 )
@@ -118,6 +119,10 @@ func (e KernelExample) Boundary(r *kernels.LearnedKernelResult) *Figure {
 		v, b := run.Variant, r.Bayes.Scores
 		p := NewPanel(v.String(), fmt.Sprintf("%v gradient: test accuracy %.1f %%", v, 100*run.FinalAccuracy()), "x₁", "x₂")
 		p.Equal = true
+		if low, high := slices.Min(e.levels), slices.Max(e.levels); low < high {
+			p.Tint(b.Axis, b.Axis, b.Score, func(v float64) bool { return v < low }, classColors[0])
+			p.Tint(b.Axis, b.Axis, b.Score, func(v float64) bool { return v > high }, classColors[1])
+		}
 		x, y := columns(r.Train.X)
 		plotClasses(p, x, y, r.Train.Y, 3)
 		for i, level := range e.levels {
@@ -137,9 +142,12 @@ func columns(x *mat.Dense) (first, second []float64) {
 	return first, second
 }
 
+// classColors are the colours of the classes −1 and +1.
+var classColors = []color.NRGBA{Blue, Vermilion}
+
 // plotClasses plots examples at their coordinates. Each class has its own colour and shape.
 func plotClasses(p *Panel, x, y, labels []float64, radius vg.Length) {
-	glyphs := []Style{{Color: Blue, Glyph: draw.RingGlyph{}, GlyphRadius: radius}, {Color: Vermilion, Glyph: draw.PlusGlyph{}, GlyphRadius: radius}}
+	glyphs := []Style{{Color: classColors[0], Glyph: draw.RingGlyph{}, GlyphRadius: radius}, {Color: classColors[1], Glyph: draw.PlusGlyph{}, GlyphRadius: radius}}
 	for k, name := range []string{"class −1", "class +1"} {
 		var cx, cy []float64
 		for i, label := range labels {

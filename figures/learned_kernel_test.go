@@ -82,6 +82,11 @@ func TestOnlyCertainExamplesHaveAColour(t *testing.T) {
 	p := kernels.DefaultXOR()
 	p.Train, p.Test, p.K, p.Steps, p.GridPoints = 40, 300, 4, 1, 121
 	x := mustRun[*kernels.XORResult](t)(p.Run(t.Context(), experiment.Hooks{}))
+	for f, tints := range map[*Figure]int{XOR.Boundary(&x.LearnedKernelResult): 4, Rings.Boundary(&x.LearnedKernelResult): 0} {
+		if svg, err := f.SVG(); err != nil || strings.Count(string(svg), "<image ") != tints {
+			t.Errorf("%s has not %d tinted regions: %v", f.Name, tints, err)
+		}
+	}
 	edge := p.Overlap * p.Scale
 	for i, label := range XOR.certainLabels(&x.LearnedKernelResult) {
 		a, b := math.Abs(x.Test.X.At(i, 0)), math.Abs(x.Test.X.At(i, 1))

@@ -374,6 +374,25 @@ func (p *Panel) Counts(name string, xs, ys []float64, z [][]float64) {
 	p.Plot.Add(p.Scale)
 }
 
+// Tint fills the cells of a grid faintly, if the predicate holds for their values z[i][j]. The
+// tint is a background, so it is neither in the legend nor in the CSV. The grid must be regular.
+func (p *Panel) Tint(xs, ys []float64, z [][]float64, predicate func(v float64) bool, c color.NRGBA) {
+	g := p.grid("tint", xs, ys, Mapped(z, func(row []float64) []float64 {
+		return Mapped(row, func(v float64) float64 {
+			if predicate(v) {
+				return 1
+			}
+			return math.NaN()
+		})
+	}))
+	if len(g.Xs) < 2 || len(g.Ys) < 2 || !Drawable(g.Xs...) || !Drawable(g.Ys...) {
+		return
+	}
+	faint := func(v uint8) uint8 { return 255 - (255-v)/6 }
+	c = color.NRGBA{faint(c.R), faint(c.G), faint(c.B), 255}
+	p.Plot.Add(g.shaded(c, c))
+}
+
 // contourEntry explains the contours of a Surface.
 var contourEntry = LegendEntry{"contours", Style{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}}
 
