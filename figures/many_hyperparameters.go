@@ -45,7 +45,7 @@ func searchNames(p manyhyper.LeversParams) map[string]string {
 // hyperparameters. Each loss is divided by the loss with a single hyperparameter of the same kind.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 5.6 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: make([][]*Panel, 2),
-		Caption: fmt.Sprintf("Losses with several hyperparameters, divided by the loss with one of the kind: test losses (top) by the test loss with one on folds, and CV losses (bottom) by the CV loss with one on the same splits. Means over %d data sets, with 95 %% intervals of the paired differences. For the widths, the ridge penalty counts as one more.", r.Params.DataSets)}
+		Caption: fmt.Sprintf("Losses, divided by the loss with one hyperparameter of the kind: test losses (top) by the one on folds, CV losses (bottom) by the one on the same splits. Means over %d data sets, with 95 %% intervals of paired differences. Widths have a ridge penalty as one more hyperparameter.", r.Params.DataSets)}
 	for _, l := range r.Problems {
 		for k, loss := range []struct {
 			name  string
@@ -145,7 +145,7 @@ func ManyHyperparametersTable(r *manyhyper.LeversResult) *Table {
 // the functions.
 func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
 	f := &Figure{Name: "additive_terms", Width: 11 * vg.Inch, Height: 5.6 * vg.Inch, Legend: LegendBelow, Panels: make([][]*Panel, 2),
-		Caption: fmt.Sprintf("Four known functions of one feature each, whose sum makes the labels, and their estimates by an additive model with one penalty for all terms and with a penalty for each (top). Below are the estimates minus the functions, with the root mean square (RMS) of each line. Means over %d data sets of %d examples, with 95 %% intervals. Each function is shown minus its mean.", r.Params.DataSets, r.Params.Smooths.Train)}
+		Caption: fmt.Sprintf("Top: known functions of one feature each, minus their means, whose sum makes the labels, and their estimates by additive models. Bottom: estimates minus functions, with the root mean square (RMS) of each line. Means over %d data sets of %d examples.", r.Params.DataSets, r.Params.Smooths.Train)}
 	low, high := 0., 0. // of all errors
 	for j, term := range r.Terms {
 		x := fmt.Sprintf("x%s", chart.Subscripted(fmt.Sprint(j+1)))
@@ -220,7 +220,7 @@ var mapDifferences = []mapDifference{
 // with this value, and on average. Each problem has a column of panels.
 func GradientMap(r *manyhyper.MapResult) *Figure {
 	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Legend: LegendBelow, SameAxes: true,
-		Caption: fmt.Sprintf("Test loss with many hyperparameters by the CV gradient, minus the test loss by the training gradient (top) or with one hyperparameter (bottom), as a share of the larger loss. A row has all cells of a problem with this value of a factor. A cell is clear if its 95 %% interval excludes 0. Intervals are over data sets: %d in a cell, and %d in a cell of weights.", r.Params.DataSets, r.Params.RingsDataSets)}
+		Caption: fmt.Sprintf("Test loss with many hyperparameters by the CV gradient, minus the test loss by the training gradient (top) or with one hyperparameter (bottom), as a share of the larger loss. A row has all cells with this value of a factor. A cell is clear if its 95 %% interval, over %d data sets (%d of weights), excludes 0.", r.Params.DataSets, r.Params.RingsDataSets)}
 	rows := 0
 	for _, d := range mapDifferences {
 		var panels []*Panel
@@ -282,8 +282,9 @@ func drawMap(p *Panel, r *manyhyper.MapResult, problem string, d mapDifference) 
 	p.Scatter("mean of the cells", mean, at, Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 2.5})
 	p.VLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	p.Rows(vg.Length(math.Inf(1)), labels)
-	const left, room = -1, .05 // no difference is below left
-	p.Range(left-room, max(chart.AxesOf(p.Plot).Xmax, 0)+room, .5-float64(len(labels)), .5)
+	const left, room = -1, .05 // no difference is below left, but its interval may be
+	data := chart.AxesOf(p.Plot)
+	p.Range(min(data.Xmin, left)-room, data.Xmax+room, .5-float64(len(labels)), .5)
 	return len(labels)
 }
 
@@ -313,9 +314,10 @@ func GradientMapTable(r *manyhyper.MapResult) *Table {
 
 // KeptGradientMap is [GradientMap] of the map that is kept with the sources.
 func KeptGradientMap() *Figure {
-	f := GradientMap(manyhyper.KeptMap())
+	r := manyhyper.KeptMap()
+	f := GradientMap(r)
 	f.Name = "gradient_map_kept"
-	f.Caption = "The kept map. " + f.Caption
+	f.Caption = fmt.Sprintf("The kept map, drawn like the map above, on %d data sets a cell (%d of weights). Left of 0 the CV gradient helps (top), or many hyperparameters do (bottom).", r.Params.DataSets, r.Params.RingsDataSets)
 	return f
 }
 
@@ -359,7 +361,7 @@ func OuterPenalty(r *searches.StochasticResult) *Figure {
 	p := r.Params
 	panel := NewPanel("risk", "", "weight of the outer penalty", "mean logistic loss on test examples").Grid()
 	weights := Log10s(p.Weights)
-	low, high := weights[0], weights[len(weights)-1]
+	low, high := chart.Nth(weights, 0), chart.Nth(weights, len(weights)-1)
 	span := max(high-low, 1)
 	without, chosen := low-span/2, high+span/3 // places beside the weights
 	risk := func(name string) experiment.Estimate {
@@ -400,7 +402,7 @@ func OuterPenalty(r *searches.StochasticResult) *Figure {
 		_, low, high := meansAndEnds(s.risks)
 		ends = slices.Concat(ends, low, high)
 	}
-	steep := isSteep(ends)
+	steep := chart.IsSteep(ends)
 	panel.LogAxes(true, steep).Beside(low, high, plot.Tick{Value: without, Label: "0"}, plot.Tick{Value: chosen, Label: "chosen"})
 	for k, s := range all {
 		mean, low, high := meansAndEnds(s.risks)
@@ -417,7 +419,7 @@ func OuterPenalty(r *searches.StochasticResult) *Figure {
 		panel.Scatter(s.name, s.x, mean, s.style)
 	}
 	return &Figure{Name: "outer_penalty", Width: 8 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{panel}},
-		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the outer penalty, which keeps these near their start. At 0 there is no such penalty. The chosen weight is the one of lowest nested risk, on each data set. Means over %d data sets, with 95 %% intervals.", p.Rings.NumHyperparameters(), p.DataSets)}
+		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start. The chosen weight has the lowest nested risk on each data set. Means over %d data sets, with 95 %% intervals.", p.Rings.NumHyperparameters(), p.DataSets)}
 }
 
 // StochasticTable lists the methods with their numbers of fits.

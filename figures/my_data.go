@@ -10,7 +10,9 @@ import (
 	"cvgm/cvgm/experiment/mydata"
 	"cvgm/figures/internal/chart"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 )
 
 func init() {
@@ -141,7 +143,7 @@ func MyDataSearch(r *mydata.Result) []Output {
 	models := r.Searched()
 	models = models[:min(len(models), shownModels)]
 	curves := &Figure{Name: "my_data_curves", Legend: LegendBelow,
-		Caption: fmt.Sprintf("%s: the CV loss along each hyperparameter, with the others at their tuned values. The band reaches 1.96 standard errors to either side; it holds the uncertainty that the curve's points have in common, so it is wider than that of their differences. A tuned value of 0 is drawn at the left end.%s", r.Name, shownNote(len(models)))}
+		Caption: fmt.Sprintf("%s: the CV loss along each hyperparameter, with the others at their tuned values. The band reaches 1.96 standard errors to either side; it holds the uncertainty that the curve's points have in common, so it is wider than that of their differences. A thin line leads to a tuned value of 0.%s", r.Name, shownNote(len(models)))}
 	var panels []*Panel
 	for _, m := range models {
 		for _, c := range m.Curves {
@@ -156,7 +158,7 @@ func MyDataSearch(r *mydata.Result) []Output {
 		all = append(all, curves)
 	}
 	for _, m := range models {
-		if len(m.Axes) == 2 && len(m.Hyper) == 2 {
+		if showsBoth(m) {
 			all = append(all, mySurface(r, m))
 			break // only one model has a surface
 		}
@@ -164,32 +166,16 @@ func MyDataSearch(r *mydata.Result) []Output {
 	return all
 }
 
-// bandErrors is the half-width of a 95 % interval, in standard errors.
-const bandErrors = 1.96
-
-// isSteep reports whether values need a logarithmic axis. They do if all are positive, and the
-// highest is more than steepRatio times the lowest. It omits values that cannot be drawn.
-func isSteep(values []float64) bool {
-	const steepRatio = 5
-	low, high := math.Inf(1), math.Inf(-1)
-	for _, v := range values {
-		if chart.Drawable(v) {
-			low, high = min(low, v), max(high, v)
-		}
-	}
-	return low > 0 && high > steepRatio*low
-}
-
 // myCurve returns a panel with the CV loss along one hyperparameter.
 func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
-	log := isSteep(c.Loss)
+	log := chart.IsSteep(c.Loss)
 	y := func(v float64) float64 {
 		if log {
 			return math.Log10(v)
 		}
 		return v
 	}
-	p := NewPanel(panelName(r, m, "CV loss along "+c.Hyper), modelTitle(r, m, labelName), chart.Subscripted(c.Hyper), "CV loss: "+m.LossName).LogAxes(true, log).Grid()
+	p := NewPanel(panelName(r, m, "CV loss along "+c.Hyper), modelTitle(r, m, labelName)+", along "+chart.Subscripted(c.Hyper), chart.Subscripted(c.Hyper), "CV loss: "+m.LossName).LogAxes(true, log).Grid()
 	x := Log10s(c.At)
 	var lower, upper, loss []float64
 	for i, v := range c.Loss {
@@ -204,7 +190,13 @@ func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
 			p.VLine("default", math.Log10(h.Default), Style{Color: Black, Width: 1.2, Dash: []vg.Length{1, 3}})
 		}
 	}
-	p.Scatter("tuned", Log10s([]float64{max(c.Tuned, chart.Nth(c.At, 0))}), []float64{y(m.Loss)}, chart.EndStyle)
+	tuned := math.Log10(c.Tuned)
+	if first, last := chart.Nth(x, 0), chart.Nth(x, len(x)-1); c.Tuned == 0 {
+		tuned = first - .1*(last-first) // a place beside the numbers
+		p.Beside(first, last, plot.Tick{Value: tuned, Label: "0"})
+		p.Line("from the least value to 0", []float64{tuned, first}, []float64{y(m.Loss), chart.Nth(loss, 0)}, Style{Color: chart.CVStyle.Color, Width: .7, Unlisted: true})
+	}
+	p.Scatter("tuned", []float64{tuned}, []float64{y(m.Loss)}, Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 3})
 	return p
 }
 
@@ -212,29 +204,44 @@ func myCurve(r *mydata.Result, m mydata.Model, c mydata.Curve) *Panel {
 // intervals.
 const refinementFactor = 3
 
+// showsBoth reports whether the surface of a model shows more than its curves. It does if the tuned
+// values are on it, and if the CV loss depends on both hyperparameters there: along each of them, it
+// must cross the lowest contour.
+func showsBoth(m mydata.Model) bool {
+	if len(m.Axes) != 2 || len(m.Hyper) != 2 || len(m.Surface) != len(m.Axes[0]) || !covers(m.Axes, [2]float64{m.Hyper[0].Tuned, m.Hyper[1].Tuned}) {
+		return false
+	}
+	least := slices.Min(LevelsAboveMinimum(m.Surface))
+	crosses := func(v []float64) bool {
+		return slices.ContainsFunc(v, func(loss float64) bool { return loss < least }) && slices.ContainsFunc(v, func(loss float64) bool { return loss > least })
+	}
+	columns := make([][]float64, len(m.Axes[1]))
+	for j := range columns {
+		columns[j] = chart.Column(m.Surface, j)
+	}
+	return slices.ContainsFunc(m.Surface, crosses) && slices.ContainsFunc(columns, crosses)
+}
+
 // mySurface shows the CV loss as a function of two hyperparameters, with the final descent.
 func mySurface(r *mydata.Result, m mydata.Model) *Figure {
 	hyper := chart.Mapped(m.Hyper, func(h mydata.Hyper) string { return chart.Subscripted(h.Name) })
 	axes, surface := smoothSurface(m.Axes, m.Surface, refinementFactor)
 	p := lossPanel("CV loss over both hyperparameters", "CV loss", hyper, axes, surface)
 	p.Name = panelName(r, m, "surface")
-	path := slices.DeleteFunc(slices.Clone(m.Descent), func(at []float64) bool { return len(at) != 2 })
-	onSurface(p.Line, "final descent", axes, path, Style{Color: Black, Width: 1.4})
+	tuned := []float64{m.Hyper[0].Tuned, m.Hyper[1].Tuned}
+	path := slices.DeleteFunc(append(slices.Clone(m.Descent), tuned), func(at []float64) bool { return len(at) != 2 })
+	onSurface(p.Line, "end of the descent", axes, path, Style{Color: Black, Width: 1.4})
 	onSurface(p.Scatter, "its evaluations", axes, path, Style{Color: Black, GlyphRadius: 1.6, Unlisted: true})
-	byDefault, where := [2]float64{m.Hyper[0].Default, m.Hyper[1].Default}, ""
-	if covers(axes, byDefault) {
-		onSurface(p.Scatter, "default", axes, [][2]float64{byDefault}, chart.StartStyle)
+	byDefault, where := []float64{m.Hyper[0].Default, m.Hyper[1].Default}, ""
+	if covers(axes, [2]float64(byDefault)) {
+		onSurface(p.Scatter, "default", axes, [][]float64{byDefault}, chart.StartStyle)
 	} else {
 		where = fmt.Sprintf(" The default, %.3g and %.3g, lies outside.", byDefault[0], byDefault[1])
 	}
-	tuned := [2]float64{m.Hyper[0].Tuned, m.Hyper[1].Tuned}
-	if !covers(axes, tuned) {
-		where += " The tuned value 0 is drawn on the edge."
-	}
-	onSurface(p.Scatter, "tuned", axes, [][2]float64{tuned}, chart.EndStyle)
+	onSurface(p.Scatter, "tuned", axes, [][]float64{tuned}, Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 3.5})
 	low, _, _ := lowest(m.Surface)
 	return &Figure{Name: "my_data_surface", Width: 6.7 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("%s: the end of the descent that finds the lowest CV loss, without its first long steps, on the surface of the CV loss (lowest on the grid %.4g).%s %s.", r.Name, low, where, surfaceNote())}
+		Caption: fmt.Sprintf("%s: the CV loss around the tuned hyperparameters (lowest on the grid %.4g), and the descent to them, without its first long steps.%s %s. Along a valley the loss hardly changes: the data do not determine that direction.", r.Name, low, where, surfaceNote())}
 }
 
 // covers reports whether a point is on a surface with the given axes.

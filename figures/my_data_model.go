@@ -249,42 +249,53 @@ func MyDataLearning(r *mydata.Result) []Output {
 	var panels []*Panel
 	models := r.Searched()
 	for _, m := range models[:min(len(models), shownModels)] {
-		p := NewPanel(panelName(r, m, "learning"), modelTitle(r, m, labelName), "training rows", "CV loss: "+m.LossName).LogAxes(true, false).Grid()
-		var low, high []float64
-		drawn := false
-		for i, v := range m.Learning.Loss {
-			by := chart.Nth(m.Learning.Error, i)
-			low, high = append(low, v-by), append(high, v+by)
-			drawn = drawn || chart.Drawable(v) && chart.Nth(m.Learning.Rows, i) > 0
+		if p := myLearning(r, m); p != nil {
+			panels = append(panels, p)
 		}
-		if !drawn {
-			continue
-		}
-		x := Log10s(m.Learning.Rows)
-		p.HLine("constant prediction", m.ConstantLoss, Style{Color: Grey, Width: 1, Dash: []vg.Length{2, 2}})
-		bars(p, x, low, high)
-		p.Line("CV loss", x, m.Learning.Loss, chart.CVStyle)
-		p.Scatter("fits", x, m.Learning.Loss, Style{Color: Black, GlyphRadius: 2.5, Unlisted: true})
-		panels = append(panels, p)
 	}
 	if panels == nil {
 		return nil
 	}
 	const inRow = 2
 	f := &Figure{Name: "my_data_learning", Legend: LegendBelow, Panels: slices.Collect(slices.Chunk(panels, inRow)),
-		Caption: fmt.Sprintf("%s: the CV loss of fits to an eighth, a quarter, a half and all of each split's training rows, at the tuned hyperparameters. Bars reach one standard error to either side.%s", r.Name, shownNote(len(models)))}
-	f.Width, f.Height = vg.Length(min(len(panels), inRow))*4.6*vg.Inch, vg.Length(.5+3*float64(len(f.Panels)))*vg.Inch
+		Caption: fmt.Sprintf("%s: the CV loss of fits to an eighth, a quarter, a half and all of each split's training rows, at the tuned hyperparameters. Strokes reach 1.96 standard errors to either side. The title has the last change, with the standard error of the paired difference.%s", r.Name, shownNote(len(models)))}
+	f.Width, f.Height = vg.Length(min(len(panels), inRow))*4.6*vg.Inch, vg.Length(.5+3.2*float64(len(f.Panels)))*vg.Inch
 	if len(panels) == 1 {
 		f.Width = 5.4 * vg.Inch
 	}
 	return []Output{f}
 }
 
-// bars plots vertical lines between the values of low and of high.
-func bars(p *Panel, x, low, high []float64) {
-	name := "± standard error"
-	for i := range x {
-		style := Style{Color: Grey, Width: 1.2, Unlisted: true}
-		p.Line(fmt.Sprintf("%s at %d", name, i+1), []float64{x[i], x[i]}, []float64{chart.Nth(low, i), chart.Nth(high, i)}, style)
+// bandErrors is the half-width of a 95 % interval, in standard errors.
+const bandErrors = 1.96
+
+// myLearning returns the panel of a model's learning curve. If there is nothing to draw, it returns
+// nil.
+func myLearning(r *mydata.Result, m mydata.Model) *Panel {
+	l := m.Learning
+	var rows, loss, low, high []float64
+	var ticks plot.ConstantTicks
+	for i, v := range l.Loss {
+		if n, by := chart.Nth(l.Rows, i), bandErrors*chart.Nth(l.Error, i); chart.Drawable(v) && n > 0 {
+			rows, loss, low, high = append(rows, math.Log10(n)), append(loss, v), append(low, v-by), append(high, v+by)
+			ticks = append(ticks, plot.Tick{Value: math.Log10(n), Label: fmt.Sprintf("%.0f", n)})
+		}
 	}
+	if rows == nil {
+		return nil
+	}
+	title := modelTitle(r, m, labelName)
+	if n := len(l.Rows); n > 1 && chart.Drawable(l.Gain, l.GainError) {
+		title += fmt.Sprintf("\nfrom %.0f to %.0f rows: %s (standard error %s)", l.Rows[n-2], l.Rows[n-1], chart.Typeset(fmt.Sprintf("%+.3g", 0-l.Gain)), chart.Typeset(fmt.Sprintf("%.3g", l.GainError)))
+	}
+	steep := chart.IsSteep(slices.Concat(low, high, []float64{m.ConstantLoss}))
+	p := NewPanel(panelName(r, m, "learning"), title, "training rows", "CV loss: "+m.LossName).LogAxes(true, steep).Grid()
+	p.Plot.X.Tick.Marker = ticks
+	constant := []float64{m.ConstantLoss}
+	if steep {
+		constant, loss, low, high = Log10s(constant), Log10s(loss), Log10s(low), Log10s(high)
+	}
+	p.HLine("constant prediction", constant[0], Style{Color: Grey, Width: 1, Dash: []vg.Length{2, 2}})
+	p.Measured("CV loss", rows, loss, low, high, Style{Color: Orange, Dash: chart.CVStyle.Dash})
+	return p
 }

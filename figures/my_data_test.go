@@ -2,6 +2,7 @@ package figures
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,10 +58,10 @@ func TestMyDataOutputs(t *testing.T) {
 		"eight classes": {myTable("a", "b", "c", "d", "e", "f", "g", "h"), func(p *mydata.MyDataParams) { p.OuterFolds = 0 }, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients path learning", nil},
 		"kernel": {myTable("no", "yes"), func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "kernel_svm", 0 },
 			"columns comparisons hyperparameters losses curves surface roc confusion boundary learning", map[string]string{"my_data_hyperparameters": "target kind,γ,"}},
-		"numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", fast, "columns comparisons hyperparameters losses curves surface predictions coefficients path learning", map[string]string{"my_data_columns": "x,number,1 to 7,0,\"1 feature, the mean for a missing value\",\"Column \"\"x\"\" seems to number the rows, and is read as a feature.\",Ignore\n"}},
+		"numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", fast, "columns comparisons hyperparameters losses curves predictions coefficients path learning", map[string]string{"my_data_columns": "x,number,1 to 7,0,\"1 feature, the mean for a missing value\",\"Column \"\"x\"\" seems to number the rows, and is read as a feature.\",Ignore\n"}},
 		"robust": {"x,y\n1,2\n2,3\n3,5\n4,40\n5,6\n6,5\n7,9\n", func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "huber", 0 },
 			"columns comparisons hyperparameters losses curves surface predictions coefficients path learning", map[string]string{"my_data_losses": "CV loss: absolute error,", "my_data_hyperparameters": ",δ,"}},
-		"no signal": {"x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n7,2\n", fast, "columns comparisons hyperparameters losses curves surface predictions coefficients learning", nil},
+		"no signal": {"x,y\n1,2\n2,2\n3,2\n4,2\n5,2\n6,2\n7,2\n", fast, "columns comparisons hyperparameters losses curves predictions coefficients learning", nil},
 		"kernel of numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", func(p *mydata.MyDataParams) { p.Learner = "kernel_ridge" },
 			"columns comparisons hyperparameters losses curves surface predictions learning", nil},
 	} {
@@ -76,6 +77,72 @@ func TestMyDataOutputs(t *testing.T) {
 			}
 			testOutputs(t, r, c.wants)
 		})
+	}
+}
+
+// A surface is drawn only if it has the tuned values, and if the CV loss depends on both
+// hyperparameters. It then has a path that ends at the tuned values.
+func TestMyDataSurface(t *testing.T) {
+	along := func(loss func(a, b float64) float64) (z [][]float64) {
+		for _, a := range []float64{1, 10, 100} {
+			z = append(z, []float64{loss(a, 1), loss(a, 10)})
+		}
+		return z
+	}
+	both := along(func(a, b float64) float64 { return a + b })
+	for name, c := range map[string]struct {
+		surface [][]float64
+		tuned   float64
+		want    bool
+	}{
+		"both": {both, 1, true}, "tuned at 0": {both, 0, false}, "tuned outside": {both, 11, false}, "none": {nil, 1, false},
+		"first alone": {along(func(a, b float64) float64 { return a + b/1e6 }), 1, false}, "second alone": {along(func(a, b float64) float64 { return b + a/1e6 }), 1, false},
+		"gaps": {along(func(a, b float64) float64 { return math.NaN() }), 1, false},
+	} {
+		m := mydata.Model{Axes: [][]float64{{1, 10, 100}, {1, 10}}, Surface: c.surface, Descent: [][]float64{{100, 10}, {5, 2}},
+			Hyper: []mydata.Hyper{{Name: "λ", Default: 50, Tuned: 1}, {Name: "γ", Default: 500, Tuned: c.tuned}}}
+		all := MyDataSearch(&mydata.Result{Name: "n", Models: []mydata.Model{m}})
+		if got := len(all) == 1; got != c.want {
+			t.Errorf("%s: %d figures", name, len(all))
+		} else if got {
+			f := all[0].(*Figure)
+			checkFigure(t, f)
+			if text := f.CSV(); !strings.Contains(text, "end of the descent,0,0,") || !strings.Contains(f.Caption, "The default, 50 and 500, lies outside.") {
+				t.Errorf("caption %q, points\n%s", f.Caption, text)
+			}
+		}
+	}
+}
+
+// A tuned value of 0 has a place of its own beside the logarithmic axis.
+func TestMyDataCurveToZero(t *testing.T) {
+	c := mydata.Curve{Hyper: "λ2", At: []float64{.01, 1, 100}, Loss: []float64{2, 3, 4}, Error: []float64{.1, .1, .1}}
+	f := MyDataSearch(&mydata.Result{Name: "n", Target: "y", Models: []mydata.Model{{Loss: 1.5, ConstantLoss: 4, Curves: []mydata.Curve{c}}}})[0].(*Figure)
+	checkFigure(t, f)
+	p := f.Panels[0][0]
+	ticks := p.Plot.X.Tick.Marker.Ticks(p.Axes().Xmin, p.Axes().Xmax)
+	if !strings.Contains(f.CSV(), ",tuned,-2.4,1.5,") || ticks[0].Label != "0" || math.Abs(ticks[0].Value+2.4) > 1e-9 || p.Plot.Title.Text != "target y, along λ₂" {
+		t.Errorf("ticks %v, title %q, points\n%s", ticks, p.Plot.Title.Text, f.CSV())
+	}
+}
+
+// The learning curve has ticks at its numbers of rows, and the last change in its title.
+func TestMyDataLearning(t *testing.T) {
+	for _, c := range []struct {
+		loss []float64
+		want string
+	}{{[]float64{2, 1.5}, "CV loss,2,1.5,"}, {[]float64{100, 1}, "CV loss,2,0,"}} { // the second axis is logarithmic
+		m := mydata.Model{ConstantLoss: 3, Learning: mydata.Learning{Rows: []float64{10, 100}, Loss: c.loss, Error: []float64{.25, .25}, Gain: c.loss[0] - c.loss[1], GainError: .5}}
+		f := MyDataLearning(&mydata.Result{Name: "n", Target: "y", Models: []mydata.Model{m}})[0].(*Figure)
+		checkFigure(t, f)
+		p := f.Panels[0][0]
+		ticks := p.Plot.X.Tick.Marker.Ticks(0, 3)
+		if want := fmt.Sprintf("target y\nfrom 10 to 100 rows: −%.3g (standard error 0.5)", m.Learning.Gain); p.Plot.Title.Text != want || len(ticks) != 2 || ticks[1].Label != "100" {
+			t.Errorf("title %q, want %q; ticks %v", p.Plot.Title.Text, want, ticks)
+		}
+		if !strings.Contains(f.CSV(), c.want) {
+			t.Errorf("no %s in\n%s", c.want, f.CSV())
+		}
 	}
 }
 

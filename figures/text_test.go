@@ -8,6 +8,7 @@ import (
 	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/vgsvg"
@@ -124,6 +125,32 @@ func checkTexts(t *testing.T, f *Figure) {
 		for _, frame := range frames {
 			if overlaps(b.Rectangle, frame) && !inside[b.text] {
 				t.Errorf("%s: the text %q lies on data: %.1f, %.1f", f.Name, b.text, b.Rectangle, frame)
+			}
+		}
+	}
+}
+
+// The lines of a text are at the same heights with and without superscripts, for any alignment.
+func TestLinesWithSuperscripts(t *testing.T) {
+	for _, rotation := range []float64{0, math.Pi / 2} {
+		for _, align := range []text.YAlignment{draw.YBottom, draw.YCenter, draw.YTop} {
+			var all [2][]textBox
+			for k, txt := range []string{"one\nten", "one²\nten"} {
+				c := &textCanvas{Canvas: vgsvg.New(200, 200), at: [6]float64{0: 1, 3: 1}}
+				s := chart.KeyText()
+				s.YAlign, s.Rotation = align, rotation
+				canvas := draw.New(c)
+				canvas.FillText(s, vg.Point{X: 100, Y: 100}, txt)
+				for _, b := range c.boxes {
+					if b.text == "one" || b.text == "ten" {
+						all[k] = append(all[k], b)
+					}
+				}
+			}
+			for i, b := range all[0] {
+				if len(all[1]) != 2 || math.Abs(float64(b.Min.X-all[1][i].Min.X)) > .01 || math.Abs(float64(b.Min.Y-all[1][i].Min.Y)) > .01 {
+					t.Errorf("lines at %v, with a superscript at %v", all[0], all[1])
+				}
 			}
 		}
 	}

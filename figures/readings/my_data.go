@@ -336,11 +336,10 @@ func MyDataLearning(r *mydata.Result) string {
 	return paragraphs(all...)
 }
 
-// MyDataSearch explains the curves and the surface.
+// MyDataSearch explains the curves.
 func MyDataSearch(r *mydata.Result) string {
 	const flat = .01 // as a share of the loss
 	var all []string
-	surface := false
 	models := r.Searched()
 	for _, m := range models[:min(len(models), shownModels)] {
 		for _, c := range m.Curves {
@@ -354,10 +353,6 @@ func MyDataSearch(r *mydata.Result) string {
 				all = append(all, fmt.Sprintf("%sThe CV loss stays within 1 %% of the tuned one for %s from %.2g to %.2g, a factor of %.2g.", ofClass(m, models), c.Hyper, low, high, high/low))
 			}
 		}
-		surface = surface || m.Surface != nil
-	}
-	if surface {
-		all = append(all, "On the surface, a line that ends in the palest shade has found the lowest CV loss nearby. Along a valley the loss hardly changes: the data do not determine that hyperparameter.")
 	}
 	return strings.Join(all, " ")
 }

@@ -101,3 +101,16 @@ func (p *Panel) withFewerLabels(axes Box, length vg.Length) *Panel {
 	}
 	return &fitted
 }
+
+// IsSteep reports whether values need a logarithmic axis. They do if all are positive, and the
+// highest is more than steepRatio times the lowest. It omits values that cannot be drawn.
+func IsSteep(values []float64) bool {
+	const steepRatio = 5
+	low, high := math.Inf(1), math.Inf(-1)
+	for _, v := range values {
+		if Drawable(v) {
+			low, high = min(low, v), max(high, v)
+		}
+	}
+	return low > 0 && high > steepRatio*low
+}

@@ -59,7 +59,7 @@ func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
 	}
 	y := func(l directLabel) vg.Length { return data.Y(q.Y.Norm(l.End[1])) }
 	slices.SortStableFunc(labels, func(a, b directLabel) int { return cmp.Compare(y(a), y(b)) })
-	at := SpreadOut(Mapped(labels, y), directHeight, data.Min.Y, data.Max.Y)
+	at := SpreadOut(Mapped(labels, y), directHeight, data.Min.Y-directHeight, data.Max.Y)
 	for i, l := range labels {
 		from := vg.Point{X: data.X(q.X.Norm(l.End[0])), Y: y(l)}
 		to := vg.Point{X: data.Max.X + directGap, Y: at[i]}

@@ -85,7 +85,7 @@ func (h scripts) Box(line string, f font.Font) (width, height, depth vg.Length) 
 	return width, height, depth
 }
 
-// Draw draws text. A text with superscripts or subscripts must be a single line.
+// Draw draws text.
 func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, origin vg.Point) {
 	txt = Pictured(txt)
 	if !strings.ContainsAny(txt, superscriptRunes+subscriptRunes) {
@@ -93,8 +93,15 @@ func (h scripts) Draw(c vg.Canvas, txt string, s text.Style, origin vg.Point) {
 		return
 	}
 	s.Handler = h
-	width, height := s.Width(txt), s.Height(txt)
 	sin, cos := math.Sincos(s.Rotation)
+	if lines := strings.Split(txt, "\n"); len(lines) > 1 {
+		for i, line := range lines { // at the heights at which text.Plain draws them
+			up := vg.Length(s.YAlign)*(s.Height(txt)-s.Height(line)) + vg.Length(len(lines)-1-i)*s.Font.Size
+			h.Draw(c, line, s, vg.Point{X: origin.X - up*vg.Length(sin), Y: origin.Y + up*vg.Length(cos)})
+		}
+		return
+	}
+	width, height := s.Width(txt), s.Height(txt)
 	// x and y are distances from the given origin: x along the text, and y across the text.
 	x := vg.Length(s.XAlign) * width
 	baseline := vg.Length(s.YAlign)*height - h.Extents(s.Font).Ascent + s.Font.Size
