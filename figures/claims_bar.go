@@ -79,7 +79,7 @@ func measurement(m experiment.Estimate) any {
 // rule. An arrow points to a number or an end of an interval beyond the axis.
 func FindingsBars(all []claims.Claim) *Figure {
 	found := claims.Findings(all)
-	p := NewPanel("findings", "← against the claim          for the claim →", "distance from the claim's bound,\nin smallest differences that matter", "").Grid()
+	p := NewPanel("findings", "← against the paper          for the paper →", "distance from the claim's bound,\nin smallest differences that matter", "").Grid()
 	bottom := .5 - float64(len(found))
 	p.Band("too small to matter", []float64{-1, 1}, []float64{bottom, bottom}, []float64{.5, .5}, Style{Color: chart.Grey})
 	p.VLine("bound", 0, Style{Color: chart.Grey, Width: .7, Unlisted: true})

@@ -62,22 +62,6 @@ func pairs(points []point, coordinate int) plotter.XYs {
 	return Mapped(points, func(p point) plotter.XY { return plotter.XY{X: p[0], Y: p[coordinate]} })
 }
 
-// A Note is a short text beside a point of a panel.
-type Note struct {
-	Text   string
-	X, Y   float64
-	sample *Style // of the line that the text names; nil: none
-}
-
-// Note adds a note beside the point (x, y). The note takes the nearest place within the axes at
-// which it covers no line, no mark and no other note. If there is no such place nearby, the note is
-// omitted, so the caption or the legend must explain the point as well.
-func (p *Panel) Note(text string, x, y float64) {
-	if Drawable(x, y) {
-		p.Notes = append(p.Notes, Note{text, x, y, nil})
-	}
-}
-
 // Ends returns the ends of a reference line on the axes.
 func (s Series) Ends(axes Box) []point {
 	if s.Across == nil {
@@ -334,93 +318,8 @@ func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
 	}
 }
 
-// Surface shades the cell at (xs[i], ys[j]) by the logarithm of z[i][j]. Low values have light
-// shades. If z[i][j] is not positive, the cell is blank. Surface also draws contour lines at the
-// given levels. The grid must be regular.
-func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []float64) {
-	p.filled = true
-	g := p.grid(name, xs, ys, z)
-	p.add(name, Style{Unlisted: true}, len(g.Xs)*len(g.Ys), func(k int) (point, bool) {
-		i, j := k/len(g.Ys), k%len(g.Ys)
-		return point{g.Xs[i], g.Ys[j], g.Values[i][j], math.NaN(), math.NaN()}, Drawable(g.Xs[i], g.Ys[j], g.Values[i][j])
-	})
-	added := &p.Series[len(p.Series)-1]
-	if added.Stretches == nil || !Drawable(g.Xs...) || !Drawable(g.Ys...) {
-		return
-	}
-	p.Scale = g.Heat()
-	p.Plot.Add(p.Scale)
-	for _, level := range levels {
-		added.Entry = contourEntry
-		for _, line := range g.Contour(level) {
-			p.Plot.Add(&plotter.Line{XYs: line, LineStyle: contourEntry.Style.Line()})
-		}
-	}
-}
-
-// Counts shades the cell around (xs[i], ys[j]) by the logarithm of a count, z[i][j]. If the count
-// is 0, the cell is blank. The grid must be regular.
-func (p *Panel) Counts(name string, xs, ys []float64, z [][]float64) {
-	p.filled = true
-	g := p.grid(name, xs, ys, z)
-	p.add(name, Style{Unlisted: true}, len(g.Xs)*len(g.Ys), func(k int) (point, bool) {
-		i, j := k/len(g.Ys), k%len(g.Ys)
-		return point{g.Xs[i], g.Ys[j], g.Values[i][j], math.NaN(), math.NaN()}, g.Values[i][j] > 0
-	})
-	if p.Series[len(p.Series)-1].Stretches == nil || !Drawable(g.Xs...) || !Drawable(g.Ys...) {
-		return
-	}
-	p.Scale = g.shaded(color.NRGBA{170, 205, 235, 255}, color.NRGBA{8, 40, 90, 255}) // so that the lowest shade, for a count of 1, is visible on white
-	p.Plot.Add(p.Scale)
-}
-
-// Tint fills the cells of a grid faintly, if the predicate holds for their values z[i][j]. The
-// tint is a background, so it is neither in the legend nor in the CSV. The grid must be regular.
-func (p *Panel) Tint(xs, ys []float64, z [][]float64, predicate func(v float64) bool, c color.NRGBA) {
-	g := p.grid("tint", xs, ys, Mapped(z, func(row []float64) []float64 {
-		return Mapped(row, func(v float64) float64 {
-			if predicate(v) {
-				return 1
-			}
-			return math.NaN()
-		})
-	}))
-	if len(g.Xs) < 2 || len(g.Ys) < 2 || !Drawable(g.Xs...) || !Drawable(g.Ys...) {
-		return
-	}
-	faint := func(v uint8) uint8 { return 255 - (255-v)/6 }
-	c = color.NRGBA{faint(c.R), faint(c.G), faint(c.B), 255}
-	p.Plot.Add(g.shaded(c, c))
-}
-
 // contourEntry explains the contours of a Surface.
 var contourEntry = LegendEntry{"contours", Style{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}}
-
-// grid returns a surface. If the lengths of xs, ys and z do not agree, the surface has no points.
-func (p *Panel) grid(name string, xs, ys []float64, z [][]float64) *Surface {
-	ok := p.checkLengths(name, len(xs), len(z))
-	for _, row := range z {
-		ok = ok && p.checkLengths(name, len(ys), len(row))
-	}
-	if !ok {
-		return new(Surface)
-	}
-	return &Surface{xs, ys, z}
-}
-
-// Contour plots the lines along which z equals level. The number z[i][j] is the value of z at
-// (xs[i], ys[j]).
-func (p *Panel) Contour(name string, xs, ys []float64, z [][]float64, level float64, s Style) {
-	for i, line := range p.grid(name, xs, ys, z).Contour(level) {
-		part := name
-		if i > 0 {
-			part = fmt.Sprintf("%s (%d)", name, i+1)
-			s.Unlisted = true
-		}
-		x, y := func(v plotter.XY) float64 { return v.X }, func(v plotter.XY) float64 { return v.Y }
-		p.Line(part, Mapped(line, x), Mapped(line, y), s)
-	}
-}
 
 // reference is a plotter of the line a·x + b·y = c.
 type reference struct {
@@ -480,58 +379,5 @@ func (a *arrowPlot) Plot(c draw.Canvas, q *plot.Plot) {
 	}
 }
 
-// A Box is the range of the axes of a plot. If there are no data, the range is from +Inf to −Inf.
-type Box struct{ Xmin, Xmax, Ymin, Ymax float64 }
-
-func AxesOf(q *plot.Plot) Box { return Box{q.X.Min, q.X.Max, q.Y.Min, q.Y.Max} }
-
-func (b Box) setAxes(q *plot.Plot) {
-	q.X.Min, q.X.Max, q.Y.Min, q.Y.Max = b.Xmin, b.Xmax, b.Ymin, b.Ymax
-}
-
-func (b Box) Union(c Box) Box {
-	return Box{min(b.Xmin, c.Xmin), max(b.Xmax, c.Xmax), min(b.Ymin, c.Ymin), max(b.Ymax, c.Ymax)}
-}
-
-// square returns a square box with the same centre as the box b. The side of the square is the
-// longer side of b.
-func (b Box) square() Box {
-	half := max(b.Xmax-b.Xmin, b.Ymax-b.Ymin) / 2
-	x, y := (b.Xmin+b.Xmax)/2, (b.Ymin+b.Ymax)/2
-	return Box{x - half, x + half, y - half, y + half}
-}
-
 // GhostEntry is the legend entry of the lines of Ghosts.
 var GhostEntry = LegendEntry{"default parameters", Style{Color: color.NRGBA{165, 165, 165, 255}, Width: .8}}
-
-// A ghostPlot is the plotter of a panel's ghosts. It is the first plotter of the panel, so that it
-// draws behind all others.
-type ghostPlot struct{ panel *Panel }
-
-func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
-	axes := AxesOf(q)
-	for _, s := range g.panel.Ghosts {
-		for _, stretch := range s.Stretches {
-			for _, part := range cropFar(stretch, axes) {
-				(&plotter.Line{XYs: pairs(part, 1), StepStyle: s.step, LineStyle: GhostEntry.Style.Line()}).Plot(c, q)
-			}
-		}
-	}
-}
-
-// cropFar removes points that are very many axis lengths away from the axes, because the positions
-// of such points on the canvas may overflow. It returns the remaining parts of the line.
-func cropFar(line []point, axes Box) (parts [][]point) {
-	const most = 1e6
-	gap := true
-	for _, v := range line {
-		far := math.Abs(v[0]-axes.Xmin) > most*(axes.Xmax-axes.Xmin) || math.Abs(v[1]-axes.Ymin) > most*(axes.Ymax-axes.Ymin)
-		if !far && gap {
-			parts = append(parts, nil)
-		}
-		if gap = far; !far {
-			parts[len(parts)-1] = append(parts[len(parts)-1], v)
-		}
-	}
-	return parts
-}
