@@ -7,9 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // Ghosts draws the lines of another version of the figure in thin grey, behind the figure's own
@@ -84,36 +82,4 @@ func readCSV(text string) map[[2]string][]point {
 		all[key] = append(all[key], newPoint(plotter.XY{X: x, Y: y}))
 	}
 	return all
-}
-
-// A ghostPlot is the plotter of a panel's ghosts. It is the first plotter of the panel, so that it
-// draws behind all others.
-type ghostPlot struct{ panel *Panel }
-
-func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
-	axes := AxesOf(q)
-	for _, s := range g.panel.Ghosts {
-		for _, stretch := range s.Stretches {
-			for _, part := range cropFar(stretch, axes) {
-				(&plotter.Line{XYs: pairs(part, 1), StepStyle: s.step, LineStyle: GhostEntry.Style.Line()}).Plot(c, q)
-			}
-		}
-	}
-}
-
-// cropFar removes points that are very many axis lengths away from the axes, because the positions
-// of such points on the canvas may overflow. It returns the remaining parts of the line.
-func cropFar(line []point, axes Box) (parts [][]point) {
-	const most = 1e6
-	gap := true
-	for _, v := range line {
-		far := math.Abs(v[0]-axes.Xmin) > most*(axes.Xmax-axes.Xmin) || math.Abs(v[1]-axes.Ymin) > most*(axes.Ymax-axes.Ymin)
-		if !far && gap {
-			parts = append(parts, nil)
-		}
-		if gap = far; !far {
-			parts[len(parts)-1] = append(parts[len(parts)-1], v)
-		}
-	}
-	return parts
 }

@@ -127,19 +127,3 @@ func crosses(a, b vg.Point, box vg.Rectangle) bool {
 	}
 	return first <= last
 }
-
-// A Note is a short text beside a point of a panel.
-type Note struct {
-	Text   string
-	X, Y   float64
-	sample *Style // of the line that the text names; nil: none
-}
-
-// Note adds a note beside the point (x, y). The note takes the nearest place within the axes at
-// which it covers no line, no mark and no other note. If there is no such place nearby, the note is
-// omitted, so the caption or the legend must explain the point as well.
-func (p *Panel) Note(text string, x, y float64) {
-	if Drawable(x, y) {
-		p.Notes = append(p.Notes, Note{text, x, y, nil})
-	}
-}

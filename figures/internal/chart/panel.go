@@ -62,6 +62,22 @@ func pairs(points []point, coordinate int) plotter.XYs {
 	return Mapped(points, func(p point) plotter.XY { return plotter.XY{X: p[0], Y: p[coordinate]} })
 }
 
+// A Note is a short text beside a point of a panel.
+type Note struct {
+	Text   string
+	X, Y   float64
+	sample *Style // of the line that the text names; nil: none
+}
+
+// Note adds a note beside the point (x, y). The note takes the nearest place within the axes at
+// which it covers no line, no mark and no other note. If there is no such place nearby, the note is
+// omitted, so the caption or the legend must explain the point as well.
+func (p *Panel) Note(text string, x, y float64) {
+	if Drawable(x, y) {
+		p.Notes = append(p.Notes, Note{text, x, y, nil})
+	}
+}
+
 // Ends returns the ends of a reference line on the axes.
 func (s Series) Ends(axes Box) []point {
 	if s.Across == nil {
@@ -381,3 +397,35 @@ func (a *arrowPlot) Plot(c draw.Canvas, q *plot.Plot) {
 
 // GhostEntry is the legend entry of the lines of Ghosts.
 var GhostEntry = LegendEntry{"default parameters", Style{Color: color.NRGBA{165, 165, 165, 255}, Width: .8}}
+
+// A ghostPlot is the plotter of a panel's ghosts. It is the first plotter of the panel, so that it
+// draws behind all others.
+type ghostPlot struct{ panel *Panel }
+
+func (g ghostPlot) Plot(c draw.Canvas, q *plot.Plot) {
+	axes := AxesOf(q)
+	for _, s := range g.panel.Ghosts {
+		for _, stretch := range s.Stretches {
+			for _, part := range cropFar(stretch, axes) {
+				(&plotter.Line{XYs: pairs(part, 1), StepStyle: s.step, LineStyle: GhostEntry.Style.Line()}).Plot(c, q)
+			}
+		}
+	}
+}
+
+// cropFar removes points that are very many axis lengths away from the axes, because the positions
+// of such points on the canvas may overflow. It returns the remaining parts of the line.
+func cropFar(line []point, axes Box) (parts [][]point) {
+	const most = 1e6
+	gap := true
+	for _, v := range line {
+		far := math.Abs(v[0]-axes.Xmin) > most*(axes.Xmax-axes.Xmin) || math.Abs(v[1]-axes.Ymin) > most*(axes.Ymax-axes.Ymin)
+		if !far && gap {
+			parts = append(parts, nil)
+		}
+		if gap = far; !far {
+			parts[len(parts)-1] = append(parts[len(parts)-1], v)
+		}
+	}
+	return parts
+}
