@@ -75,49 +75,59 @@ func measurement(m experiment.Estimate) any {
 
 // FindingsBars draws the position of each finding's number relative to the bound of its rule. To
 // the right of the bound, the claim holds. The colour and the shape of a mark show the verdict. To
-// the left of a row are the words of the finding. To the right are the verdict, the number and the
-// rule. An arrow points to a number or an end of an interval beyond the axis.
+// the left of a row is the claim that the finding judges. To the right are the verdict, the number,
+// the measured quantity and the rule. An arrow points to a number or an end of an interval beyond
+// the axis.
 func FindingsBars(all []claims.Claim) *Figure {
 	found := claims.Findings(all)
-	p := NewPanel("findings", "← against the paper          for the paper →", "distance from the claim's bound,\nin smallest differences that matter", "").Grid()
+	p := NewPanel("findings", "← against the claim      for the claim →", "distance from the claim's bound,\nin smallest differences that matter", "").Grid()
 	bottom := .5 - float64(len(found))
 	p.Band("too small to matter", []float64{-1, 1}, []float64{bottom, bottom}, []float64{.5, .5}, Style{Color: chart.Grey})
 	p.VLine("bound", 0, Style{Color: chart.Grey, Width: .7, Unlisted: true})
-	words, ends := make([]string, len(found)), make([]LegendEntry, len(found))
-	lines := 0
+	judged, ends := make([]string, len(found)), make([]LegendEntry, len(found))
 	for i, f := range found {
-		words[i], _, _ = strings.Cut(f.Text, ": ")
-		ends[i] = LegendEntry{Name: string(f.Row.Verdict), Style: verdictStyle(f.Row.Verdict)}
-		if n, ok := measurement(f.Row.Ours).(Number); ok {
-			ends[i].Name += "\n" + strings.ReplaceAll(n.String(), "-", "−")
-		}
+		judged[i], ends[i] = f.Claim, LegendEntry{Name: rowEnd(f), Style: verdictStyle(f.Row.Verdict)}
 		if at, ok := f.Row.Place(); ok {
-			if at.Low == at.High {
-				ends[i].Name += ", exact"
-			}
-			rule, _, _ := strings.Cut(f.Row.Rule, ", ")
-			ends[i].Name += "\n" + strings.ReplaceAll(fmt.Sprintf("claim: %s (unit %.3g)", rule, f.Row.Smallest), "e-", "e−")
-			bar(p, words[i], at, -float64(i), verdictStyle(f.Row.Verdict))
+			bar(p, f.Claim, at, -float64(i), verdictStyle(f.Row.Verdict))
 		}
-		lines = max(lines, 1+strings.Count(ends[i].Name, "\n"))
 	}
-	lines = max(lines, p.Rows(labelWidth, words))
-	p.RowEnds(ends)
+	lines := max(p.Rows(claimWidth, judged), p.RowEnds(measuredWidth, ends))
 	p.Range(-barReach-.9, barReach+.9, bottom, .5)
 	return &Figure{Name: "findings_bars", Width: 8.6 * vg.Inch, Height: (vg.Length(lines*len(found))+vg.Length(len(found)))*chart.RowLine + 1.1*vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
 		Entries: []LegendEntry{
 			{Name: "95 % interval", Style: Style{Color: chart.Grey, Width: 2}}, {Name: "too small to matter", Style: chart.IntervalEntry.Style},
 			{Name: "beyond the axis", Style: Style{Color: chart.Grey, Glyph: chart.RightGlyph{}, GlyphRadius: 4}},
 		},
-		Caption: "The findings, each with the verdict on the claim that it judges. A mark right of the line speaks for the claim, left of it against it, and within the grey band the difference is too small to matter. The unit of the axis is the smallest difference that matters, in brackets. The table below names the numbers."}
+		Caption: "Each row has a claim at the left, and at the right its verdict, the number that decides, the measured quantity and the bound that the claim needs. A mark right of the line speaks for the claim, left of it against it. Within the grey band the difference is too small to matter. The unit of the axis is the smallest difference that matters, in brackets behind the bound. The table below says in words what is found."}
 }
 
-// labelWidth is the width of the words of a finding in FindingsBars.
-const labelWidth = 3.1 * vg.Inch
+// rowEnd returns the text to the right of a finding's row: the verdict with the number, the
+// measured quantity, and the rule with the smallest difference that matters.
+func rowEnd(f claims.Finding) string {
+	end := string(f.Row.Verdict)
+	if n, ok := measurement(f.Row.Ours).(Number); ok {
+		end += ": " + chart.TypesetAll(n.String())
+	}
+	if at, ok := f.Row.Place(); ok && at.Low == at.High {
+		end += ", exact"
+	}
+	if _, quantity, ok := strings.Cut(f.Text, ": "); ok {
+		end += "\n" + quantity
+	}
+	if f.Row.Smallest > 0 {
+		rule, _, _ := strings.Cut(f.Row.Rule, ", ")
+		end += "\n" + chart.TypesetAll(fmt.Sprintf("claim: %s (unit %.3g)", rule, f.Row.Smallest))
+	}
+	return end
+}
+
+// claimWidth is the width of the claims in FindingsBars, and measuredWidth is the width of the
+// texts to the right.
+const claimWidth, measuredWidth = 2.15 * vg.Inch, 3.15 * vg.Inch
 
 // verdictStyle returns the mark of a verdict.
 func verdictStyle(v claims.Verdict) Style {
-	s := Style{Color: chart.Grey, Glyph: draw.RingGlyph{}, GlyphRadius: 3.2, Width: 2, Unlisted: true}
+	s := Style{Color: chart.Grey, Glyph: draw.RingGlyph{}, GlyphRadius: 2.6, Width: 2, Unlisted: true}
 	switch {
 	case v == claims.Confirmed || v == claims.Identity:
 		s.Color, s.Glyph = chart.Blue, draw.CircleGlyph{}

@@ -1,9 +1,11 @@
 package figures
 
 import (
+	"math"
 	"strings"
 	"testing"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
 )
 
@@ -32,7 +34,9 @@ func TestFindingsBars(t *testing.T) {
 	if most := p.Rows(60, []string{"inside\nconfirmed", "beyond, in words that need more than one line\ndiffers", "far", "exact"}); most < 3 {
 		t.Errorf("the longest label has %d lines", most)
 	}
-	p.RowEnds([]LegendEntry{{Name: "confirmed\n1.2", Style: verdictStyle(claims.Confirmed)}, {Name: "differs", Style: verdictStyle(claims.Differs)}})
+	if most := p.RowEnds(200, []LegendEntry{{Name: "confirmed\n1.2", Style: verdictStyle(claims.Confirmed)}, {Name: "differs", Style: verdictStyle(claims.Differs)}}); most != 2 {
+		t.Errorf("the longest end has %d lines", most)
+	}
 	f := &Figure{Name: "bars", Width: 400, Height: 240, Legend: LegendNone, Panels: [][]*Panel{{p}}}
 	for _, want := range []string{"“inside” from −2 to 3", "“beyond” from 4 to 5"} {
 		if alt := f.Alt(); !strings.Contains(alt, want) {
@@ -52,6 +56,16 @@ func TestFindingsBars(t *testing.T) {
 		}
 	}
 	checkTexts(t, f)
+}
+
+// A row of FindingsBars names the paper's claim, and beside its verdict the measured quantity.
+func TestFindingsBarsJudgeClaims(t *testing.T) {
+	row := &claims.Measurement{Rule: "below 1e-06, tiny", Smallest: 5e-7, Ours: experiment.Estimate{Mean: 3e-9, Margin: math.NaN(), N: 1}}
+	row.Verdict = claims.Confirmed
+	want := "confirmed: 3.0·10⁻⁹, exact\nlargest distance\nclaim: below 10⁻⁶ (unit 5·10⁻⁷)"
+	if got := rowEnd(claims.Finding{Text: "It is so: largest distance", Row: row}); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
 
 // The marks of holding, differing and open claims have different shapes.

@@ -10,6 +10,7 @@ import (
 // the verdicts on the row's controls.
 type Finding struct {
 	Name     string // in one or two words
+	Claim    string // the claim that the row judges, in a few words; it may hold or not
 	Text     string
 	Row      *Measurement
 	Notebook string // the notebook that shows the finding
@@ -19,13 +20,21 @@ type Finding struct {
 // Findings omits this finding.
 func Findings(claims []Claim) []Finding {
 	byRole := make(map[role][]*Measurement)
-	rows(claims, func(_ string, m *Measurement) {
-		byRole[m.role] = append(byRole[m.role], m)
-	})
+	judged := make(map[*Measurement]string)
+	for _, c := range claims {
+		for k := range c.Measured {
+			m := &c.Measured[k]
+			byRole[m.role] = append(byRole[m.role], m)
+			judged[m] = "Paper: " + c.Short
+			if m.Aside {
+				judged[m] = beyondPaper[m.role]
+			}
+		}
+	}
 	var all []Finding
 	add := func(r role, name, notebook string, text func(m *Measurement) string) {
 		if of := byRole[r]; len(of) > 0 {
-			all = append(all, Finding{name, text(of[0]), of[0], notebook})
+			all = append(all, Finding{name, judged[of[0]], text(of[0]), of[0], notebook})
 		}
 	}
 	add(exactGradients, "exact gradients", "05_differentiability", func(m *Measurement) string {
@@ -54,6 +63,11 @@ func Findings(claims []Claim) []Finding {
 		return fmt.Sprintf("The best rule for XOR %s the paper's accuracy %s%s: %s", choose(m.satisfiesRule(), "has", "does not have"), m.Quoted.Paper, near, m.Text)
 	})
 	return all
+}
+
+// beyondPaper holds the claims of those findings that go beyond the sentences of the paper.
+var beyondPaper = map[role]string{
+	penalties: "Beyond the paper: for two penalties a descent of the CV loss beats a descent of the training loss",
 }
 
 // gradientText compares two searches with a grid: a quasi-Newton search, and a search with the

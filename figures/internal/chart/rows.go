@@ -16,10 +16,7 @@ func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
 	style := p.Plot.Y.Tick.Label
 	var ticks plot.ConstantTicks
 	for i, text := range texts {
-		var lines []string
-		for line := range strings.Lines(text) {
-			lines = append(lines, breakText(line, style, width)...)
-		}
+		lines := broken(text, style, width)
 		ticks, maxLines = append(ticks, plot.Tick{Value: -float64(i), Label: strings.Join(lines, "\n")}), max(maxLines, len(lines))
 	}
 	p.Plot.Y.Tick.Marker, p.Plot.Y.Tick.Length = ticks, 0
@@ -27,8 +24,25 @@ func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
 }
 
 // RowEnds puts a sample and a text to the right of the axes for each row, at y = 0, −1, −2, …. The
-// first line of a text has the colour of its sample.
-func (p *Panel) RowEnds(entries []LegendEntry) { p.ends = entries }
+// first line of a text has the colour of its sample. RowEnds breaks the texts and returns the
+// largest number of lines as Rows does.
+func (p *Panel) RowEnds(width vg.Length, entries []LegendEntry) (maxLines int) {
+	p.ends = nil
+	for _, e := range entries {
+		lines := broken(e.Name, rowText(), width)
+		e.Name = strings.Join(lines, "\n")
+		p.ends, maxLines = append(p.ends, e), max(maxLines, len(lines))
+	}
+	return maxLines
+}
+
+// broken breaks each line of a text into lines of at most the given width.
+func broken(text string, style text.Style, width vg.Length) (lines []string) {
+	for line := range strings.Lines(text) {
+		lines = append(lines, breakText(line, style, width)...)
+	}
+	return lines
+}
 
 // RowLine is the height of a line of text beside a row.
 const RowLine = 10.5

@@ -32,9 +32,9 @@ const leastScript = 8
 const scriptSize, SuperscriptRise, SubscriptDrop = .7, .36, .16
 
 var scriptOf = strings.NewReplacer("⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9", "⁻", "−",
-	"₀", "0", "₁", "1", "₂", "2", "₃", "3", "₄", "4", "₅", "5", "₆", "6", "₇", "7", "₈", "8", "₉", "9", "ₑ", "e", "ₘ", "m", "ₚ", "p")
+	"₀", "0", "₁", "1", "₂", "2", "₃", "3", "₄", "4", "₅", "5", "₆", "6", "₇", "7", "₈", "8", "₉", "9", "ᵢ", "i", "ₑ", "e", "ₘ", "m", "ₚ", "p")
 
-const superscriptRunes, subscriptRunes = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "₀₁₂₃₄₅₆₇₈₉ₑₘₚ"
+const superscriptRunes, subscriptRunes = "⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "₀₁₂₃₄₅₆₇₈₉ᵢₑₘₚ"
 
 // Superscript returns a whole number as superscripts.
 func Superscript(digits string) string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -72,6 +73,12 @@ func Typeset(number string) string {
 	}
 	return mantissa + "·10" + Superscript(digits)
 }
+
+// numberIn finds the numbers in a text.
+var numberIn = regexp.MustCompile(`-?\b\d+(\.\d+)?(e[-+]\d+)?`)
+
+// TypesetAll returns a text with each number as Typeset returns it.
+func TypesetAll(text string) string { return numberIn.ReplaceAllStringFunc(text, Typeset) }
 
 // logTicks labels an axis of base-10 logarithms. The labels are the numbers themselves. There are
 // about nlabels labels, at powers of ten. If the axis has fewer than three powers of ten, there are

@@ -75,3 +75,16 @@ func TestStrokes(t *testing.T) {
 		t.Errorf("%d strokes with the legend %v", n, p.LegendEntries(p.Axes()))
 	}
 }
+
+func TestTypesetAll(t *testing.T) {
+	for text, want := range map[string]string{
+		"3.4e-09 (8.6e-10 to 1.3e-08)":     "3.4·10⁻⁹ (8.6·10⁻¹⁰ to 1.3·10⁻⁸)",
+		"below 1e-06":                      "below 10⁻⁶",
+		"-0.0003 ± 0.0009":                 "−0.0003 ± 0.0009",
+		"quasi-Newton, rounds to .851, N1": "quasi-Newton, rounds to .851, N1",
+	} {
+		if got := TypesetAll(text); got != want {
+			t.Errorf("TypesetAll(%q) = %q, want %q", text, got, want)
+		}
+	}
+}
