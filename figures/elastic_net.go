@@ -122,18 +122,18 @@ func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 
 // ElasticNetSurfaces shows the CV loss and the test loss as functions of (λ1, λ2), with the points
 // of each search and the point that the search chooses. The searches minimise the CV loss. The test
-// loss judges their choices.
+// loss judges their choices. Both panels have the lowest points of both surfaces.
 func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
-	cv, _, _ := lowest(r.Surface.CV)
-	test, _, _ := lowest(r.Surface.Test)
-	f := &Figure{Name: "elastic_net_surfaces", Width: 8.6 * vg.Inch, Height: 4.3 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("The searches minimise the CV loss (left, lowest %.4g), and the test loss (right, lowest %.4g) judges the points that they choose. The scale beside each panel gives the losses. %s.", cv, test, surfaceNote())}
+	f := &Figure{Name: "elastic_net_surfaces", Width: 8.6 * vg.Inch, Height: 4.5 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil}}
 	axes := [][]float64{r.Surface.Lambda1, r.Surface.Lambda2}
-	for _, surface := range []struct {
-		name string
-		z    [][]float64
-	}{{"CV loss", r.Surface.CV}, {"test loss", r.Surface.Test}} {
+	surfaces := []struct {
+		name  string
+		z     [][]float64
+		glyph draw.GlyphDrawer
+	}{{"CV loss", r.Surface.CV, chart.HeavyCross{}}, {"test loss", r.Surface.Test, chart.HeavyPlus{}}}
+	for _, surface := range surfaces {
 		p := lossPanel(surface.name, surface.name, []string{"λ₁", "λ₂"}, axes, surface.z)
+		p.Series[0].Entry = LegendEntry{} // the caption explains the contours
 		onSurface(p.Scatter, "points of the grid", axes, r.Exhaustive.Lambda, Style{Color: Vermilion, Glyph: draw.PlusGlyph{}, GlyphRadius: 1.6})
 		onSurface(p.Scatter, "random points", axes, r.Random.Lambda, Style{Color: Green, GlyphRadius: 1.1})
 		if end := len(r.CVGM.Lambda); end <= len(r.Long.Lambda) {
@@ -141,13 +141,20 @@ func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 		}
 		onSurface(p.Line, r.CVGM.Name, axes, r.CVGM.Lambda, Style{Color: Blue, Width: 2.5})
 		onSurface(p.Scatter, "start of CVGM", axes, r.CVGM.Lambda[:min(1, len(r.CVGM.Lambda))], chart.StartStyle)
-		_, i, j := lowest(surface.z)
-		onSurface(p.Scatter, "lowest of this surface", axes, [][2]float64{{chart.Nth(axes[0], i), chart.Nth(axes[1], j)}}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
-		onSurface(p.Scatter, "exhaustive search chooses", axes, chosen(r.Exhaustive), Style{Color: Vermilion, Glyph: draw.BoxGlyph{}, GlyphRadius: 3})
-		onSurface(p.Scatter, "random search chooses", axes, chosen(r.Random), Style{Color: Green, Glyph: draw.PyramidGlyph{}, GlyphRadius: 5.5})
-		onSurface(p.Scatter, "CVGM ends", axes, r.CVGM.Lambda[max(len(r.CVGM.Lambda)-1, 0):], Style{Color: Blue, Glyph: chart.DiamondGlyph{}, GlyphRadius: 3.4})
+		ends := func(what string, s elasticnet.Search) string {
+			return fmt.Sprintf("%s: test loss %.4g", what, s.Final())
+		}
+		onSurface(p.Scatter, ends("random search chooses", r.Random), axes, chosen(r.Random), Style{Color: Green, Glyph: chart.TriangleOutline{}, GlyphRadius: 7.6})
+		onSurface(p.Scatter, ends("exhaustive search chooses", r.Exhaustive), axes, chosen(r.Exhaustive), Style{Color: Vermilion, Glyph: chart.SquareOutline{}, GlyphRadius: 4.2})
+		onSurface(p.Scatter, ends("CVGM ends", r.CVGM), axes, r.CVGM.Lambda[max(len(r.CVGM.Lambda)-1, 0):], Style{Color: Blue, Glyph: chart.DiamondGlyph{}, GlyphRadius: 2.8})
+		for _, low := range surfaces {
+			v, i, j := lowest(low.z)
+			onSurface(p.Scatter, fmt.Sprintf("lowest %s: %.4g", low.name, v), axes, [][2]float64{{chart.Nth(axes[0], i), chart.Nth(axes[1], j)}}, Style{Color: Black, Glyph: low.glyph, GlyphRadius: 3.8})
+		}
 		f.Panels[0] = append(f.Panels[0], p)
 	}
+	f.Caption = fmt.Sprintf("The searches minimise the CV loss (left), and the test loss (right) judges the points that they choose: CVGM's end (◆) at %.4g, exhaustive search's choice (□) at %.4g and random search's choice (△) at %.4g. Both panels have the lowest point of the CV loss (×) and of the test loss (+). The scale beside each panel gives the losses. %s.",
+		r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), surfaceNote())
 	return f
 }
 

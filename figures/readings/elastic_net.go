@@ -80,5 +80,5 @@ func ElasticNetEarlyStopping(r *elasticnet.Result) string {
 
 // ElasticNetSurfaces explains the figure.
 func ElasticNetSurfaces(r *elasticnet.Result) string {
-	return fmt.Sprintf("If the two points marked × lie far apart, the lowest CV loss is a poor guide to the lowest test loss. After %d steps CVGM would end at the test loss %.4f.", len(r.Long.TestLoss), r.Long.Final())
+	return fmt.Sprintf("If × and + lie far apart, the lowest CV loss is a poor guide to the lowest test loss. After %d steps CVGM would end at the test loss %.4f.", len(r.Long.TestLoss), r.Long.Final())
 }

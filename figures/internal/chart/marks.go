@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"image"
 	"image/color"
+	"math"
 	"slices"
 
 	"gonum.org/v1/plot"
@@ -38,6 +39,68 @@ type DiamondGlyph struct{}
 func (DiamondGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	r := 1.2 * s.Radius
 	c.FillPolygon(s.Color, []vg.Point{{X: at.X + r, Y: at.Y}, {X: at.X, Y: at.Y + r}, {X: at.X - r, Y: at.Y}, {X: at.X, Y: at.Y - r}})
+}
+
+// These glyphs are heavy outlines. Other marks are visible within them.
+type (
+	TriangleOutline struct{}
+	SquareOutline   struct{}
+)
+
+func (TriangleOutline) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	strokeHeavy(c, s, polygon(at, s.Radius, 3))
+}
+
+func (SquareOutline) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	strokeHeavy(c, s, polygon(at, s.Radius, 4))
+}
+
+// polygon returns a regular polygon that stands on a side.
+func polygon(at vg.Point, radius vg.Length, corners int) (path vg.Path) {
+	for k := range corners {
+		sin, cos := math.Sincos(2 * math.Pi * (float64(k) + .5) / float64(corners))
+		corner := at.Add(vg.Point{X: radius * vg.Length(sin), Y: -radius * vg.Length(cos)})
+		if k == 0 {
+			path.Move(corner)
+		} else {
+			path.Line(corner)
+		}
+	}
+	path.Close()
+	return path
+}
+
+// These glyphs are crosses with heavy strokes. The strokes of a HeavyPlus are upright and level.
+type (
+	HeavyCross struct{}
+	HeavyPlus  struct{}
+)
+
+func (HeavyCross) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	r := s.Radius * math.Sqrt2 / 2
+	strokeHeavy(c, s, strokes(at, vg.Point{X: r, Y: r}, vg.Point{X: r, Y: -r}))
+}
+
+func (HeavyPlus) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	strokeHeavy(c, s, strokes(at, vg.Point{X: s.Radius}, vg.Point{Y: s.Radius}))
+}
+
+// strokes returns strokes through a point. An arm is half a stroke.
+func strokes(at vg.Point, arms ...vg.Point) (path vg.Path) {
+	for _, arm := range arms {
+		path.Move(at.Sub(arm))
+		path.Line(at.Add(arm))
+	}
+	return path
+}
+
+// strokeHeavy draws a path with a white margin, which separates it from what is below.
+func strokeHeavy(c *draw.Canvas, s draw.GlyphStyle, path vg.Path) {
+	const heavy, margin = 1.7, .9
+	for _, line := range []draw.LineStyle{{Color: color.White, Width: heavy + 2*margin}, {Color: s.Color, Width: heavy}} {
+		c.SetLineStyle(line)
+		c.Stroke(path)
+	}
 }
 
 // marks is a plotter of glyphs. If the colour is opaque, it draws all glyphs as one path. This

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"image"
 	"image/color"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +34,7 @@ func TestMarksAreDrawnTogether(t *testing.T) {
 		"ring": draw.RingGlyph{}, "circle": draw.CircleGlyph{}, "plus": draw.PlusGlyph{}, "cross": draw.CrossGlyph{}, "box": draw.BoxGlyph{},
 		"square": draw.SquareGlyph{}, "triangle": draw.TriangleGlyph{}, "pyramid": draw.PyramidGlyph{}, "halo": haloGlyph{},
 		"left": LeftGlyph{}, "right": RightGlyph{}, "diamond": DiamondGlyph{},
+		"triangle outline": TriangleOutline{}, "square outline": SquareOutline{}, "heavy cross": HeavyCross{}, "heavy plus": HeavyPlus{},
 	} {
 		var pictures [2][]uint8
 		var paths [2]int
@@ -68,8 +70,12 @@ func TestMarksAreDrawnTogether(t *testing.T) {
 		if crossings := map[string]int{"plus": 4, "cross": 8}[name]; others > crossings*len(points) {
 			t.Errorf("%s: %d pixels differ", name, others)
 		}
-		if name != "halo" && paths[1] != 1 {
-			t.Errorf("%s: %d paths, %d one by one", name, paths[1], paths[0])
+		want := 1
+		if twoColours := []string{"halo", "triangle outline", "square outline", "heavy cross", "heavy plus"}; slices.Contains(twoColours, name) {
+			want = paths[0]
+		}
+		if paths[1] != want {
+			t.Errorf("%s: %d paths, want %d, and %d one by one", name, paths[1], want, paths[0])
 		}
 	}
 }
