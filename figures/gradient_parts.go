@@ -51,7 +51,7 @@ func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 func GradientParts(r *kernels.GradientPartsResult) *Figure {
 	f := &Figure{
 		Name: "gradient_parts_angles", Width: 8 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("Cosines between parts of the exact gradient in the kernel's weights, along the path of the published direction. The exact gradient is T₁ + T₂ + D: the paper prints T₁ and leaves out T₂ and D. If these two cancelled, their cosine would be −1. A direction points downhill where its cosine with the exact gradient is above 0. Means over %d data sets, bands 95 %% confidence intervals.", r.Params.Seeds),
+		Caption: fmt.Sprintf("Cosines between parts of the exact gradient in the kernel's weights, along the path of the published direction. The exact gradient is T₁ + T₂ + D: the paper prints T₁ and leaves out T₂ and D. At −1 these two are exactly opposite. They would cancel if they were equally long as well. A direction points downhill where its cosine with the exact gradient is above 0. Means over %d data sets, bands 95 %% confidence intervals.", r.Params.Seeds),
 	}
 	most := make(map[string]int)
 	for _, path := range r.Paths {
@@ -68,7 +68,7 @@ func GradientParts(r *kernels.GradientPartsResult) *Figure {
 func partsPanel(path kernels.GradientPath) *Panel {
 	problem, _, _ := strings.Cut(path.Problem, ",")
 	title := fmt.Sprintf("%s, K = %d", problem, path.K)
-	p := NewPanel(title, title, "1 + steps along the published direction", "cosine").Grid().LogAxes(true, false)
+	p := NewPanel(title, title, "steps along the published direction", "cosine").Grid().StepsX()
 	var x []float64
 	columns := make([][]experiment.Estimate, 3)
 	for _, at := range path.At {
@@ -90,6 +90,6 @@ func partsPanel(path kernels.GradientPath) *Panel {
 		p.Line(c.name, x, mean, c.style)
 	}
 	p.HLine("below: uphill", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
-	p.HLine("omissions would cancel", -1, Style{Color: Black, Width: 1, Dash: []vg.Length{8, 2, 2, 2}})
+	p.HLine("exactly opposite", -1, Style{Color: Black, Width: 1, Dash: []vg.Length{8, 2, 2, 2}})
 	return p
 }

@@ -239,7 +239,7 @@ func (e KernelExample) Manifold(r *kernels.LearnedKernelResult) *Figure {
 func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 	var panels []*Panel
 	for _, name := range []string{"CV loss", "test accuracy", "cosine with the gradient"} {
-		panels = append(panels, NewPanel(name, "", "1 + steps", name).Grid().LogAxes(true, false))
+		panels = append(panels, NewPanel(name, "", "steps", name).Grid().StepsX())
 	}
 	panels[1].HLine("Bayes rule, population", r.Bayes.Population, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	panels[2].HLine("below: uphill", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{8, 2, 2, 2}})
@@ -247,9 +247,9 @@ func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 		variant kernels.Variant
 		style   Style
 	}{
+		{kernels.Detached, Style{Color: color.NRGBA{120, 200, 170, 255}, Width: 1}}, // pale and behind the others, because it may jump up and down across them
 		{kernels.Full, Style{Color: Blue, Width: 2}},
 		{kernels.Published, Style{Color: Vermilion, Width: 2, Dash: []vg.Length{8, 2}}},
-		{kernels.Detached, Style{Color: Green, Width: 1.2, Dash: []vg.Length{2, 2}}},
 	} {
 		at := slices.IndexFunc(r.Runs, func(run kernels.Run) bool { return run.Variant == shown.variant })
 		if at < 0 {
@@ -267,7 +267,7 @@ func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 	}
 	e.markPrinted(panels[1], r)
 	return &Figure{Name: e.name + "_variants_path", Width: 9.6 * vg.Inch, Height: 3.5 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{panels},
-		Caption: e.title + ": CV loss, test accuracy and direction along three variants of the gradient from the same start. The table has the variants with a penalised intercept too. The cosine belongs to the angle between the direction of a step and the exact gradient of the same loss. If rounding begins to decide a path, its line ends there. As to the accuracy, " + e.printedNote() + "."}
+		Caption: e.title + ": CV loss, test accuracy and direction along three variants of the gradient from the same start. The detached direction has the exact derivative of the fit, and omits the path through the validation rows. The table has the variants with a penalised intercept too. The cosine belongs to the angle between the direction of a step and the exact gradient of the same loss. If rounding begins to decide a path, its line ends there. As to the accuracy, " + e.printedNote() + "."}
 }
 
 // printedNote returns text with the accuracies that the paper prints.

@@ -129,13 +129,13 @@ func XORVariants(r *kernels.LearnedKernelResult) string {
 	var determined list
 	for _, run := range r.Runs {
 		k := run.StableSteps()
-		if k < len(run.CVLoss)-1 {
+		if drawn := run.Variant == kernels.Published || run.Variant == kernels.Full || run.Variant == kernels.Detached; drawn && k < len(run.CVLoss)-1 {
 			cut = append(cut, fmt.Sprintf("%v (after step %d)", run.Variant, k))
 		}
 		determined.item("%v: determined for %d of %d steps; CV loss %.3f, test accuracy %.3f there", run.Variant, k, len(run.CVLoss)-1, run.CVLoss[k], run.Accuracy[k])
 	}
 	return paragraphs(
-		fmt.Sprintf("Rounding decides the further path of these runs: %s. A line of the figure ends there at a cross. A line that jumps up and down belongs to steps that are too long for its direction.", Listed(cut)),
+		fmt.Sprintf("Lines of the figure that end at a cross, because rounding decides their further path: %s. A line that jumps up and down belongs to steps that are too long for its direction.", Listed(cut)),
 		determined.String())
 }
 

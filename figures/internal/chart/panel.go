@@ -135,6 +135,13 @@ func (p *Panel) ClampLow(floor float64) *Panel {
 	return p
 }
 
+// StepsX declares that the x coordinates are base-10 logarithms of 1 plus a number of steps, and
+// labels the axis at numbers of steps, from 0 on.
+func (p *Panel) StepsX() *Panel {
+	p.Plot.X.Tick.Marker = stepTicks{}
+	return p
+}
+
 // Beside declares that the numbers of the x axis end at low and high. Beyond these ends, the axis has
 // the given labels.
 func (p *Panel) Beside(low, high float64, beside ...plot.Tick) *Panel {

@@ -155,6 +155,34 @@ func (t listedTicks) Ticks(low, high float64) []plot.Tick {
 	return ticks
 }
 
+// stepTicks labels an axis of base-10 logarithms of 1 plus a number of steps. The labels are numbers
+// of steps: 0, and 1, 2 and 5 times the powers of ten. If fewer is 1, the labels are 0 and the powers
+// of ten. If fewer is greater, they are 0 and every power above 1, every second, and so on.
+type stepTicks struct{ fewer int }
+
+func (t stepTicks) Ticks(low, high float64) []plot.Tick {
+	multiples, first, stride := []float64{1, 2, 5}, 0, 1
+	if t.fewer > 0 {
+		multiples = multiples[:1]
+	}
+	if t.fewer > 1 {
+		first, stride = t.fewer-1, t.fewer-1 // without 1, which is nearest to 0
+	}
+	steps := []float64{0}
+	for power := first; float64(power) <= high+1e-9; power += stride {
+		for _, m := range multiples {
+			steps = append(steps, m*math.Pow10(power))
+		}
+	}
+	var ticks []plot.Tick
+	for _, s := range steps {
+		if at := math.Log10(1 + s); low-1e-9 <= at && at <= high+1e-9 {
+			ticks = append(ticks, plot.Tick{Value: at, Label: Typeset(strconv.FormatFloat(s, 'g', -1, 64))})
+		}
+	}
+	return ticks
+}
+
 // besideTicks labels an axis as the Ticker does, but only within the range [low, high]. Outside of
 // this range, it has other labels, such as a label for 0 beside a logarithmic axis.
 type besideTicks struct {
@@ -185,6 +213,8 @@ func fewerLabels(t plot.Ticker, by float64) plot.Ticker {
 		return logTicks{max(t.nlabels-by, 1), t.floor}
 	case listedTicks:
 		return listedTicks{t.logs, 2 << int(by)}
+	case stepTicks:
+		return stepTicks{1 + int(by)}
 	case besideTicks:
 		t.Ticker = fewerLabels(t.Ticker, by)
 		return t

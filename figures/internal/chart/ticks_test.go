@@ -49,6 +49,23 @@ func TestLabelsOfMeasuredValues(t *testing.T) {
 	}
 }
 
+// An axis of steps begins at step 0, and has labels as far as there is room for them.
+func TestLabelsOfSteps(t *testing.T) {
+	for width, want := range map[vg.Length]string{200: "0 1 2 5 10 20 50 100", 90: "0 1 10 100", 40: "0 10 100"} {
+		p, high := NewPanel("p", "", "steps", "y").StepsX(), math.Log10(101)
+		var labels []string
+		for _, tick := range p.withFewerLabels(Box{0, high, 0, 1}, width).Plot.X.Tick.Marker.Ticks(0, high) {
+			labels = append(labels, tick.Label)
+			if s := math.Pow(10, tick.Value) - 1; fmt.Sprintf("%.0f", s) != tick.Label {
+				t.Errorf("the label of step %v is %s", s, tick.Label)
+			}
+		}
+		if got := strings.Join(labels, " "); got != want {
+			t.Errorf("%v points wide: %s, want %s", width, got, want)
+		}
+	}
+}
+
 // An axis with labels beside its numbers has no number beyond its ends, also with fewer labels.
 func TestTicksBesideNumbers(t *testing.T) {
 	for by, want := range map[float64]string{0: "0@-3.9 10⁻³@-3 10⁻²@-2 10⁻¹@-1 1@0 chosen@1.5", 3: "0@-3.9 10⁻²@-2 1@0 chosen@1.5"} {
