@@ -2,6 +2,7 @@ package figures
 
 import (
 	"fmt"
+	"strings"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
@@ -46,13 +47,19 @@ func AblationTable(r *samplesize.AblationResult) *Table {
 func AblationBySize(r *samplesize.AblationResult) *Figure {
 	p := r.Params.Rings
 	f := &Figure{
-		Name: "ablation_rings", Width: 11 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
+		Name: "ablation_rings", Width: 11 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Rings, learned kernel: test error after a descent of the CV loss minus test error after a descent of the training loss, in percentage points. "+
-			"Below 0 the CV loss is better to descend. Means over %d data sets.", r.Params.Seeds),
+			"Means over %d data sets. The titles give means over all sizes, with intervals.", r.Params.Seeds),
 	}
-	for _, budget := range p.Budgets {
-		title := fmt.Sprintf("%d steps", budget)
-		panel := NewPanel(title, title, "training examples", "CV minus training, points").LabelX(Log10s(chart.Floats(p.Sizes))).Grid()
+	for b, budget := range p.Budgets {
+		name := fmt.Sprintf("%d steps", budget)
+		title := name + ", over all sizes"
+		for i, k := range p.Ks {
+			if all := chart.Nth(r.Rings, i*len(p.Budgets)+b).Difference; all.N > 0 {
+				title += fmt.Sprintf("\n%d splits: %s", k, strings.ReplaceAll(chart.Cell(chart.Estimated(all.Times(100), 2), " ± ", "–"), "-", "−"))
+			}
+		}
+		panel := NewPanel(name, title, "training examples", "CV minus training, points\n← CV loss better     worse →").LabelX(Log10s(chart.Floats(p.Sizes))).Grid()
 		for i, k := range p.Ks {
 			var sizes []float64
 			var differences []experiment.Estimate
