@@ -44,7 +44,7 @@ func DifferentiabilityKinks(r *differentiability.Limits) *Figure {
 		value.Scatter("kink", []float64{k.At}, []float64{at}, Style{Color: Black})
 		slope := NewPanel(k.name+", derivative", "", k.x, "∂"+k.y+"/∂"+k.x).Grid()
 		x, y := brokenAtJumps(k.Input, k.Slope)
-		slope.Line("derivative", x, y, Style{Color: Blue, Width: 2, Unlisted: true})
+		slope.Line("derivative", x, y, Style{Color: Purple, Width: 2})
 		slope.Scatter("one-sided derivative", []float64{k.At, k.At}, []float64{k.Left, k.Right}, Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 4})
 		f.Panels[0], f.Panels[1] = append(f.Panels[0], value), append(f.Panels[1], slope)
 	}

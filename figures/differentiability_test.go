@@ -108,3 +108,35 @@ func TestNamedDerivativeErrors(t *testing.T) {
 		t.Errorf("the names are at %v, want those of the linear line and of the kink at %v", named, at)
 	}
 }
+
+// The mark of the end has no dots of steps around it, and the start keeps its dot.
+func TestNoDotsAtTheEndOfASearch(t *testing.T) {
+	run := differentiability.LearningRun{Name: "r", Hyper: []string{"C"}, Axes: [][]float64{{.01, .1, 1, 10}}, Surface: [][]float64{{4}, {3}, {1}, {2}}}
+	for k := range 21 {
+		run.X, run.CVLoss = append(run.X, []float64{max(1, 10-float64(k))}), append(run.CVLoss, max(1, 2-float64(k)/9))
+	}
+	for _, s := range learningPanel(run).Series {
+		if n := len(slices.Concat(s.Stretches...)); s.Name == "every 5th step" && n != 2 {
+			t.Errorf("%d dots, want those of the steps 0 and 5", n)
+		}
+	}
+}
+
+// A tangent touches a path where it is longest near the middle of its part of the axis, and not at a
+// kink.
+func TestTangentsKeepAwayFromKinks(t *testing.T) {
+	s := differentiability.SolutionPath{Name: "s", Hyper: "λ1", Entries: []string{"θ1"}, Value: [][]float64{nil}, Slope: [][]float64{nil}}
+	const points, kink = 321, 21 // the first part of the axis has its middle at point 20
+	for i := range points {
+		s.At = append(s.At, float64(i))
+		s.Value[0] = append(s.Value[0], math.Abs(float64(i-kink))+.5)
+		s.Slope[0] = append(s.Slope[0], math.Copysign(1, float64(i-kink)))
+	}
+	for _, series := range pathPanel(s, []int{0}, coordinateColors).Series {
+		if strings.HasSuffix(series.Name, "points of tangents") {
+			if at := series.Stretches[0][0][0]; math.Abs(at-kink) < 5 {
+				t.Errorf("the first tangent touches at %v, at the kink", at)
+			}
+		}
+	}
+}

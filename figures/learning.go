@@ -52,7 +52,9 @@ func learningPanel(run differentiability.LearningRun) *Panel {
 	p.Plot.Title.Text = fmt.Sprintf("%s\nCV loss %s → %s", run.Name, shortNumber(run.CVLoss[0]), shortNumber(run.CVLoss[last]))
 	var steps []int
 	for k := 0; k <= last; k += every {
-		steps = append(steps, k)
+		if k == 0 || !isNear(p.Axes(), x[k]-x[last], y[k]-y[last]) { // dots near the end would hide its mark
+			steps = append(steps, k)
+		}
 	}
 	p.Scatter(fmt.Sprintf("every %dth step", every), chart.Pick(x, steps), chart.Pick(y, steps), Style{Color: Black, GlyphRadius: 1.6})
 	p.Scatter("start", x[:1], y[:1], chart.StartStyle)
@@ -61,8 +63,14 @@ func learningPanel(run differentiability.LearningRun) *Panel {
 		name, end.Glyph = "end, at a bound", draw.BoxGlyph{}
 	}
 	p.Scatter(name, x[last:], y[last:], end)
-	p.Scatter("lowest on the grid", []float64{lowX}, []float64{lowY}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+	p.Scatter("lowest on the grid", []float64{lowX}, []float64{lowY}, Style{Color: Vermilion, Glyph: draw.CrossGlyph{}, GlyphRadius: 4.5}) // often on the end, and told apart by its colour
 	return p
+}
+
+// isNear reports whether a distance is short along both of the axes.
+func isNear(axes chart.Box, dx, dy float64) bool {
+	const near = .05 // a share of the axis
+	return math.Abs(dx) < near*(axes.Xmax-axes.Xmin) && math.Abs(dy) < near*(axes.Ymax-axes.Ymin)
 }
 
 // shortNumber returns a number with three decimals. If it is very small or very large, it returns

@@ -24,7 +24,7 @@ func init() {
 // tangents, which come from the derivatives.
 func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Solutions along a hyperparameter, with tangents that the exact derivatives give. A tangent touches its line at a dot. The figure has the %d coordinates of θ and, in the last row, the multipliers of the %d training examples that move over the longest parts of the paths. Entries at rest at a bound have no tangents. A tangent ends at a kink: where the derivative changes by more than a quarter.", shownCoordinates, shownExamples)}
+		Caption: fmt.Sprintf("Solutions along a hyperparameter, with tangents that the exact derivatives give. A tangent touches its line at a dot. In the middle of each eighth of an axis, this is the point with the longest tangent. The figure has the %d coordinates of θ and, in the last row, the multipliers of the %d training examples that move over the longest parts of the paths. Entries at rest at a bound have no tangents. A tangent ends at a kink: where the derivative changes by more than a quarter. Derivatives that are 0 coincide, and are drawn on each other.", shownCoordinates, shownExamples)}
 	var coordinates []int // the same in all panels
 	if len(r.Paths) > 0 {
 		coordinates = movingEntries(slices.DeleteFunc(slices.Clone(r.Paths), isDual)...)
@@ -51,14 +51,14 @@ func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 	return f
 }
 
-// These colours differ in grey. Tangents are black and thin, above broad lines of other colours.
+// These colours differ in grey. They are pale, below black tangents.
 var (
-	coordinateColors = []color.NRGBA{Blue, Orange, Green}
-	exampleColors    = []color.NRGBA{Vermilion, Purple}
-	tangentStyle     = Style{Color: Black, Width: .9, Unlisted: true}
+	coordinateColors = []color.NRGBA{{90, 160, 210, 255}, {245, 205, 110, 255}, {110, 200, 165, 255}}
+	exampleColors    = []color.NRGBA{{235, 150, 90, 255}, {225, 180, 205, 255}}
+	tangentStyle     = Style{Color: Black, Width: 1.1, Unlisted: true}
 )
 
-const pathWidth = 2.5
+const pathWidth = 1.8
 
 func pathAxis(s differentiability.SolutionPath) []float64 {
 	if s.Logarithmic {
@@ -75,7 +75,7 @@ func pathPanel(s differentiability.SolutionPath, shown []int, colors []color.NRG
 	if isDual(s) {
 		y = "N × multiplier, by example"
 	}
-	p := NewPanel(s.Name+" in "+s.Hyper, s.Name, chart.Subscripted(s.Hyper), y).LogAxes(s.Logarithmic, false).Grid()
+	p := NewPanel(s.Name+" in "+s.Hyper, s.Name+" along "+chart.Subscripted(s.Hyper), chart.Subscripted(s.Hyper), y).LogAxes(s.Logarithmic, false).Grid()
 	x := pathAxis(s)
 	p.Direct = isDual(s) // the legend below names coordinates
 	for n, k := range shown {
@@ -89,10 +89,11 @@ func pathPanel(s differentiability.SolutionPath, shown []int, colors []color.NRG
 	return p
 }
 
-// tangents draws tangents to the path of entry k at some points of the path. On each side of a
-// point, a tangent rises or falls by at most maxHeight. It does not leave the range of the path.
+// tangents draws tangents to the path of entry k. There is one tangent in the inner half of each of several
+// equal parts of the axis, at the point with the longest tangent. On each side of a point, a tangent rises or falls by
+// at most maxHeight. It does not leave the range of the path.
 func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float64) {
-	const count = 16
+	const count = 8
 	x := pathAxis(s)
 	slopes := slices.Clone(s.Slope[k]) // derivatives with respect to the axis
 	steepest := 0.
@@ -107,24 +108,45 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float
 	values := slices.DeleteFunc(slices.Clone(s.Value[k]), math.IsNaN)
 	var touched [2][]float64
 	for m := range count {
-		i := (2*m + 1) * (len(x) - 1) / (2 * count)
-		slope, value := slopes[i], s.Value[k][i]
-		if math.IsNaN(slope) || math.Abs(s.Slope[k][i]) <= atRest && math.Abs(value-math.Round(value)) <= atRest {
-			continue // there is no derivative, or the entry rests at a bound
+		at, from, to := -1, 0., 0.
+		middle := (2*m + 1) * (len(x) - 1) / (2 * count)
+		for _, i := range outwards(middle, (len(x)-1)/(4*count)) {
+			slope, value := slopes[i], s.Value[k][i]
+			if math.IsNaN(slope) || math.Abs(s.Slope[k][i]) <= atRest && math.Abs(value-math.Round(value)) <= atRest {
+				continue // there is no derivative, or the entry rests at a bound
+			}
+			reach := (x[len(x)-1] - x[0]) / (2.5 * count)
+			low, high := piece(x, slopes, i, steepest)
+			if slope != 0 && len(values) > 0 {
+				reach = min(reach, maxHeight/math.Abs(slope))
+				ends := [2]float64{(slices.Min(values) - value) / slope, (slices.Max(values) - value) / slope}
+				low, high = max(low, x[i]+min(ends[0], ends[1])), min(high, x[i]+max(ends[0], ends[1]))
+			}
+			low, high = max(low, x[i]-reach), min(high, x[i]+reach)
+			const longer = 1.05 // far above rounding: of tangents with equal lengths, the first has the point nearest to the middle
+			if at < 0 || high-low > longer*(to-from) {
+				at, from, to = i, low, high
+			}
 		}
-		reach := (x[len(x)-1] - x[0]) / (3 * count)
-		from, to := piece(x, slopes, i, steepest)
-		if slope != 0 && len(values) > 0 {
-			reach = min(reach, maxHeight/math.Abs(slope))
-			low, high := (slices.Min(values)-value)/slope, (slices.Max(values)-value)/slope
-			from, to = max(from, x[i]+min(low, high)), min(to, x[i]+max(low, high))
+		if at < 0 {
+			continue
 		}
-		from, to = max(from, x[i]-reach), min(to, x[i]+reach)
-		p.Line(fmt.Sprintf("%s, tangent at %s", s.Entries[k], chart.FormatFull(s.At[i])), []float64{from, to},
-			[]float64{value + (from-x[i])*slope, value + (to-x[i])*slope}, tangentStyle)
-		touched[0], touched[1] = append(touched[0], x[i]), append(touched[1], value)
+		slope, value := slopes[at], s.Value[k][at]
+		p.Line(fmt.Sprintf("%s, tangent at %s", s.Entries[k], chart.FormatFull(s.At[at])), []float64{from, to},
+			[]float64{value + (from-x[at])*slope, value + (to-x[at])*slope}, tangentStyle)
+		touched[0], touched[1] = append(touched[0], x[at]), append(touched[1], value)
 	}
 	p.Scatter(s.Entries[k]+", points of tangents", touched[0], touched[1], Style{Color: Black, GlyphRadius: 1.5, Unlisted: true})
+}
+
+// outwards returns the whole numbers from middle−reach to middle+reach, in ascending order of their
+// distance from the middle.
+func outwards(middle, reach int) []int {
+	all := []int{middle}
+	for d := 1; d <= reach; d++ {
+		all = append(all, middle-d, middle+d)
+	}
+	return all
 }
 
 // piece returns the ends of an interval around x[i] in which the derivative is nearly constant: it
@@ -180,10 +202,10 @@ func movingEntries(paths ...differentiability.SolutionPath) []int {
 // slopePanel returns a panel with the derivatives of the given entries along a path. Its x axis is
 // the one of the given axes.
 func slopePanel(s differentiability.SolutionPath, shown []int, axes chart.Box) *Panel {
-	p := NewPanel(s.Name+", derivative in "+s.Hyper, s.Name+": the derivatives", chart.Subscripted(s.Hyper), "∂θ/∂"+chart.Subscripted(s.Hyper)).Grid()
+	p := NewPanel(s.Name+", derivative in "+s.Hyper, s.Name+": derivatives in "+chart.Subscripted(s.Hyper), chart.Subscripted(s.Hyper), "∂θ/∂"+chart.Subscripted(s.Hyper)).Grid()
 	for n, k := range shown {
 		x, y := brokenAtJumps(pathAxis(s), s.Slope[k])
-		p.Line(s.Entries[k], x, y, Style{Color: coordinateColors[n], Width: pathWidth, Unlisted: true})
+		p.Line(s.Entries[k], x, y, Style{Color: coordinateColors[n], Width: pathWidth + 1.2*vg.Length(len(shown)-1-n), Unlisted: true}) // so that lines at 0 do not hide each other
 	}
 	own := p.Axes()
 	p.Range(axes.Xmin, axes.Xmax, own.Ymin, own.Ymax)

@@ -90,6 +90,7 @@ func unrolledPanel(name, title string, runs []differentiability.UnrolledRun, pen
 		x, y := Log10s(chart.Floats(run.Steps)), chart.ClampedLog10s(run.Error(), unrolledFloor)
 		if x, y, style.Leaves = cutAbove(x, y, unrolledCeiling); style.Leaves {
 			text += ", diverges"
+			p.Note("diverges", chart.Nth(x, len(x)-1), unrolledCeiling)
 		}
 		p.Line(text, x, y, style)
 	}

@@ -75,7 +75,12 @@ func LearningPaths(l *differentiability.Learning) string {
 			better++
 		}
 	}
-	return fmt.Sprintf("The largest difference, CV loss at the end of a search minus the lowest of a grid, is %.4f. The test loss falls from start to end in %d of %d searches.", above, better, len(l.Runs))
+	const shown = 1e-4
+	size := fmt.Sprintf("%.4f", above)
+	if math.Abs(above) < shown {
+		size = fmt.Sprintf("below %.4f", shown)
+	}
+	return fmt.Sprintf("The largest difference, CV loss at the end of a search minus the lowest of a grid, is %s. The test loss falls from start to end in %d of %d searches.", size, better, len(l.Runs))
 }
 
 // LearnedLossPath explains the figure.

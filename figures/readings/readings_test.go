@@ -114,9 +114,14 @@ func TestWordsFollowFromResults(t *testing.T) {
 			{Variant: kernels.Published, CVLoss: []float64{5, 4, 3, 2}, Accuracy: make([]float64, 4)},
 			{Variant: kernels.Full, CVLoss: []float64{5, 1, 2, 3}, Accuracy: make([]float64, 4)}}}),
 			"Of 3 steps, the CV loss rises in 2 along the full gradient, and in 0 along the published direction. After 2 of the steps the full gradient has the lower CV loss."},
+		{XORVariants(&kernels.LearnedKernelResult{Runs: []kernels.Run{ // the figure has no line of the second run
+			{Variant: kernels.Detached, CVLoss: []float64{5, 4, 3}, Perturbed: []float64{5, 4, 9}, Accuracy: make([]float64, 3)},
+			{Variant: kernels.DetachedPenalised, CVLoss: []float64{5, 4, 3}, Perturbed: []float64{5, 4, 9}, Accuracy: make([]float64, 3)}}}),
+			"decides their further path: detached (after step 1). A line"},
 		{LearningPaths(&differentiability.Learning{Runs: []differentiability.LearningRun{
 			{CVLoss: []float64{3, 2}, Lowest: 1.5, TestLoss: []float64{3, 2}}, {CVLoss: []float64{3, 1}, Lowest: 2, TestLoss: []float64{3, 4}}}}),
 			"minus the lowest of a grid, is 0.5000. The test loss falls from start to end in 1 of 2 searches."},
+		{LearningPaths(&differentiability.Learning{Runs: []differentiability.LearningRun{{CVLoss: []float64{3, 2}, Lowest: 2 + 1e-9, TestLoss: []float64{3, 2}}}}), "minus the lowest of a grid, is below 0.0001."},
 		{ManyHyperparameters(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}),
 			"* clearly lower: better (0.75 ± 0.00).\n* not clearly different: alike (1.00 ± 0.00).\n* clearly higher: worse (1.25 ± 0.00)."},
 		{ManyHyperparametersCurves(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}),
