@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/splits"
 	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 func init() {
@@ -40,8 +40,8 @@ func GapTable(r *splits.GapResult) *Table {
 // below show the risk minus the CV loss.
 func GapCurves(r *splits.GapResult) *Figure {
 	p := r.Params
-	f := &Figure{Name: "cv_gap", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},
-		Caption: fmt.Sprintf("Above: means over %d data sets along the adaptive gradient search. The risk is the loss on fresh examples. The nested estimate is the loss on %d outer folds of the training examples, each left out of a search of its own. A monitor watches it and stops the search: the square is at the mean number of evaluations until then, and at the mean risk of the step that the monitor returns. A note compares it with the risk at the end. Below: risk minus CV loss on the same data; the higher, the more the CV loss over-fits. A search that has ended stays at its last value.",
+	f := &Figure{Name: "cv_gap", Width: 11 * vg.Inch, Height: 6.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},
+		Caption: fmt.Sprintf("Above: means over %d data sets along the adaptive gradient search. The risk is the loss on fresh examples. The nested estimate is the loss on %d outer folds of the training examples, each left out of a search of its own. A monitor watches it, stops the search and returns a step: the short line at the right edge is the mean risk of this step, and the note is its difference from the risk at the end, on the same data, with the 95 %% interval. Below: risk minus CV loss on the same data; the higher, the more the CV loss over-fits. A search that has ended stays at its last value.",
 			p.DataSets, p.Folds)}
 	for k, g := range r.Problems {
 		name, loss := "ridge regression", "squared loss"
@@ -54,21 +54,28 @@ func GapCurves(r *splits.GapResult) *Figure {
 		panel.SharedAxes = loss
 		x := chart.OneTo(len(g.CV))
 		panel.Line("CV loss", x, g.CV, chart.CVStyle)
-		panel.Line("nested estimate", x, g.Nested, Style{Color: Green, Width: 2, Dash: []vg.Length{2, 2}})
-		panel.Line("risk", x, g.Risk, Style{Color: Blue, Width: 2})
+		panel.Line("risk", x, g.Risk, Style{Color: Blue, Width: 3.5})
+		panel.Line("nested estimate", x, g.Nested, Style{Color: Vermilion, Width: 1.5, Dash: []vg.Length{2, 2}}) // thin, so that the risk below it remains visible
 		markLowest(panel, "lowest mean risk", x, g.Risk, nil)
-		panel.Scatter("risk with the monitor", []float64{g.Evaluations.Mean}, []float64{g.Stopped.Mean}, Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 3.5})
-		panel.Note(fmt.Sprintf("monitor %.3f, end %.3f", g.Stopped.Mean, g.AtEnd.Mean), g.Evaluations.Mean, g.Stopped.Mean)
+		end := len(x) - 1
+		const short = .08 // of the search
+		left := x[end] - short*float64(len(x))
+		panel.Line("risk with the monitor", []float64{left, x[end]}, []float64{g.Stopped.Mean, g.Stopped.Mean}, Style{Color: Purple, Width: 3})
+		panel.Note("monitor − end: "+withMargin(g.StoppedMinusEnd.Difference), left, g.Stopped.Mean)
 		over := NewPanel(title+", difference", "", evaluations, loss+", difference").Grid()
 		over.SharedAxes = loss + ", difference"
 		mean, low, high := meansAndEnds(g.Over)
 		over.Band("risk minus CV loss", x, low, high, Style{Color: Black, Width: 2})
 		over.Line("risk minus CV loss", x, mean, Style{Color: Black, Width: 2})
-		end := len(x) - 1
 		over.Scatter("at the end", x[end:], mean[end:], chart.EndStyle)
-		over.Note(strings.ReplaceAll(chart.Estimated(g.Gap, 3).String(), "-", "−"), x[end], mean[end])
+		over.Note(withMargin(g.Gap), x[end], mean[end])
 		over.HLine("no over-fitting", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
 		f.Panels[0], f.Panels[1] = append(f.Panels[0], panel), append(f.Panels[1], over)
 	}
 	return f
+}
+
+// withMargin returns an estimate and its margin for a note.
+func withMargin(e experiment.Estimate) string {
+	return strings.ReplaceAll(chart.Estimated(e, 3).String(), "-", "−")
 }

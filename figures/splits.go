@@ -76,10 +76,10 @@ func SplitsCurves(r *splits.Result) *Figure {
 	const scatter, loss, errors = "elastic net, SD of the CV loss", "elastic net, test loss", "rings, test error"
 	rows := [][]*Panel{{
 		scatterOfSplits("scatter", atP(scatter, net.P), byK, r.ByK),
-		testOfSplits("test loss by K", atP(loss, net.P), byK, r.ByK), testOfSplits("rings by K", atP(errors, rings.P), byK, r.RingsByK),
+		testOfSplits("test loss by K", atP(loss, net.P), "test loss", byK, r.ByK), testOfSplits("rings by K", atP(errors, rings.P), "test error", byK, r.RingsByK),
 	}, {
 		scatterOfSplits("scatter by p", atK(scatter, net.K), byP, r.ByP),
-		testOfSplits("test loss by p", atK(loss, net.K), byP, r.ByP), testOfSplits("rings by p", atK(errors, rings.K), byP, r.RingsByP),
+		testOfSplits("test loss by p", atK(loss, net.K), "test loss", byP, r.ByP), testOfSplits("rings by p", atK(errors, rings.K), "test error", byP, r.RingsByP),
 	}}
 	const clear = .5 // balanced splits scatter clearly less
 	if k := slices.IndexFunc(r.ByK, func(s splits.Setting) bool { return s.LossShare.Mean < clear }); k >= 0 {
@@ -87,8 +87,8 @@ func SplitsCurves(r *splits.Result) *Figure {
 		rows[0][0].Note(fmt.Sprintf("K = %d: %.2f times uniform", s.K, s.LossShare.Mean), byK.at(s), math.Log10(s.Balanced.LossSD.Mean))
 	}
 	return &Figure{Name: "splits", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: rows,
-		Caption: fmt.Sprintf("Upper row: the number K of splits. Lower row: the fraction p of the examples that they train on. Left: standard deviation of the elastic net's CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g. Middle: test loss of the elastic net at the lowest CV loss, minus the test loss with uniform splits and the last K or p, on the same data. Right: the same difference for the rings, for the share of misclassified test examples. Means over %d data sets of the elastic net and %d of the rings. The note has the mean ratio of the two standard deviations, at the first K at which it is below %g.",
-			net.Draws, net.At, net.DataSets, net.RingsDataSets, clear)}
+		Caption: fmt.Sprintf("Left: standard deviation of the CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g; the note is the mean ratio, at the first K at which it is below %g. Middle and right: test loss, or share of misclassified test examples, at the lowest CV loss, minus the same with uniform splits at the last K or p, on the same data. Means over %d data sets of the elastic net and %d of the rings.",
+			net.Draws, net.At, clear, net.DataSets, net.RingsDataSets)}
 }
 
 func atP(what string, p float64) string { return fmt.Sprintf("%s, p = %.3g", what, p) }
@@ -97,14 +97,14 @@ func atK(what string, k int) string { return fmt.Sprintf("%s, K = %d", what, k) 
 
 // A sweep is the parameter of the splits that a panel has on its x axis: K or p.
 type sweep struct {
-	name string
-	at   func(s splits.Setting) float64 // the coordinate on the axis
-	text func(s splits.Setting) string
+	label, name string
+	at          func(s splits.Setting) float64 // the coordinate on the axis
+	text        func(s splits.Setting) string
 }
 
 var (
-	byK = sweep{"K", func(s splits.Setting) float64 { return math.Log10(float64(s.K)) }, func(s splits.Setting) string { return fmt.Sprint(s.K) }}
-	byP = sweep{"p", func(s splits.Setting) float64 { return s.P }, func(s splits.Setting) string { return fmt.Sprintf("%.3g", s.P) }}
+	byK = sweep{"number of splits K", "K", func(s splits.Setting) float64 { return math.Log10(float64(s.K)) }, func(s splits.Setting) string { return fmt.Sprint(s.K) }}
+	byP = sweep{"training fraction p", "p", func(s splits.Setting) float64 { return s.P }, func(s splits.Setting) string { return fmt.Sprintf("%.3g", s.P) }}
 )
 
 // scatterFloor is the base-10 logarithm of the smallest drawn scatter. If all splits are equal,
@@ -114,7 +114,7 @@ const scatterFloor = -16
 // scatterOfSplits returns a panel with the standard deviation of the CV loss over draws of the
 // splits.
 func scatterOfSplits(name, title string, by sweep, settings []splits.Setting) *Panel {
-	p := NewPanel(name, title, by.name, "SD over draws of the splits").LogAxes(by.name == byK.name, true).ClampLow(scatterFloor).Grid()
+	p := NewPanel(name, title, by.label, "SD over draws of the splits").LogAxes(by.name == byK.name, true).ClampLow(scatterFloor).Grid()
 	drawSplits(p, by, settings, func(m splits.Measure) experiment.Estimate { return m.LossSD }, func(mean, low, high []float64) {
 		for i := range low {
 			low[i] = max(low[i], mean[i]/10) // intervals from few data sets extend below zero
@@ -129,9 +129,9 @@ func scatterOfSplits(name, title string, by sweep, settings []splits.Setting) *P
 // testOfSplits returns a panel with each test loss minus the test loss with uniform splits at the
 // last setting, on the same data. This difference scatters less than the losses, which also depend
 // on the data set.
-func testOfSplits(name, title string, by sweep, settings []splits.Setting) *Panel {
+func testOfSplits(name, title, loss string, by sweep, settings []splits.Setting) *Panel {
 	last := chart.Nth(settings, len(settings)-1)
-	p := NewPanel(name, title, by.name, fmt.Sprintf("minus uniform at %s = %s", by.name, by.text(last))).LogAxes(by.name == byK.name, false).Grid()
+	p := NewPanel(name, title, by.label, fmt.Sprintf("%s, difference\nfrom uniform %s = %s", loss, by.name, by.text(last))).LogAxes(by.name == byK.name, false).Grid()
 	drawSplits(p, by, settings, func(m splits.Measure) experiment.Estimate {
 		if m.TestLosses == nil { // there are no balanced splits
 			return m.Test

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"strings"
 	"testing"
 
 	"cvgm/cvgm/experiment"
@@ -23,6 +24,9 @@ func TestSplitsOutputs(t *testing.T) {
 				"splits_elastic_net": chart.FormatFull(r.ByK[1].Balanced.LossSD.Mean),
 				"splits_rings":       chart.FormatFull(r.RingsByP[1].Uniform.Test.Mean),
 			})
+			if alt := SplitsCurves(r).Alt(); !strings.Contains(alt, "number of splits K") || !strings.Contains(alt, "test loss, difference from uniform K = ") {
+				t.Errorf("no axes in words: %s", alt)
+			}
 		})
 	}
 }
@@ -38,6 +42,9 @@ func TestGapOutputs(t *testing.T) {
 			change(&p)
 			r := mustRun[*splits.GapResult](t)(p.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, r, map[string]string{"cv_gap_stopping": chart.FormatFull(r.Problems[len(r.Problems)-1].Stopped.Mean)})
+			if alt, want := GapCurves(r).Alt(), "monitor − end: "+withMargin(r.Problems[0].StoppedMinusEnd.Difference); !strings.Contains(alt, want) {
+				t.Errorf("no note %q: %s", want, alt)
+			}
 		})
 	}
 }

@@ -78,7 +78,7 @@ func GapCurves(r *splits.GapResult) string {
 			g.Hyperparameters, g.Gap.Mean, g.Gap.Margin, turn, len(g.Risk), Described(g.StoppedMinusEnd.Difference, 3))
 	}
 	return paragraphs(
-		"The gap is the distance from the CV loss (dashed) up to the risk (solid). The lower row shows it. Where the solid line turns up while the dashed one falls, the search over-fits the validation rows. The nested estimate (dotted) helps if it turns where the solid line turns. Its height does not matter. Where the square is below the right end of the solid line, stopping by this estimate lowers the mean risk.",
+		"The gap is the distance from the CV loss (dashed) up to the risk (solid). The lower row shows it. Where the solid line turns up while the dashed one falls, the search over-fits the validation rows. The nested estimate (dotted) helps if it turns where the solid line turns. Its height does not matter. Where the short line at the right edge is below the end of the risk, stopping by this estimate lowers the mean risk.",
 		ends.String())
 }
 

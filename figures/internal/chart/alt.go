@@ -58,7 +58,7 @@ func (f *Figure) altPanels() string {
 
 // altAxes describes the axes of the panel, and lists the labels of its rows.
 func (p *Panel) altAxes() string {
-	title, x, y := strings.ReplaceAll(cmp.Or(p.Plot.Title.Text, p.Name), "\n", ", "), p.Plot.X.Label.Text, p.Plot.Y.Label.Text
+	title, x, y := strings.ReplaceAll(cmp.Or(p.Plot.Title.Text, p.Name), "\n", ", "), p.Plot.X.Label.Text, strings.ReplaceAll(p.Plot.Y.Label.Text, "\n", " ")
 	if ticks, rows := p.Plot.Y.Tick.Marker.(plot.ConstantTicks); rows {
 		labels := Mapped(ticks, func(t plot.Tick) string { return "“" + strings.ReplaceAll(t.Label, "\n", " ") + "”" })
 		return fmt.Sprintf("%s: %s; rows %s", title, strings.ReplaceAll(x, "\n", " "), strings.Join(labels, ", "))
