@@ -69,14 +69,31 @@ func SearchDimensionsCurves(r *searches.DimensionsResult) *Figure {
 				}
 				y := untilFloor(chart.ClampedLog10s(excess, floor), floor)
 				p.Line(m.Name, Log10s(chart.OneTo(len(y))), y, searchStyles[m.Name])
+				if m.Name == searches.QuasiNewton || m.Name == "Bayesian" {
+					drawEndInterval(p, m, y, floor)
+				}
 			}
 		}
 		panels = append(panels, p)
 	}
-	caption := fmt.Sprintf("Lowest CV loss found within so many evaluations, minus the lowest known: means over %d data sets. The hyperparameters of the ridge regressions are penalties of groups of features, the rings' are the weights of a network. A line ends where it falls to 10%s.",
-		r.Params.DataSets, chart.Superscript(fmt.Sprint(floor)))
+	caption := fmt.Sprintf("Lowest CV loss found within so many evaluations, minus the lowest known: means over %d data sets. The lowest known comes from all these searches and from %d evaluations of the quasi-Newton method. A whisker is the 95 %% interval after the last evaluation, for the quasi-Newton method and Bayesian search. The hyperparameters of the ridge regressions are penalties of groups of features, the rings' are the weights of a network. A line ends where it falls to 10%s.",
+		r.Params.DataSets, r.Params.LongBudget, chart.Superscript(fmt.Sprint(floor)))
 	if grids != nil {
 		caption += fmt.Sprintf(" Exhaustive search is left out where two values of each hyperparameter are more points than the budget allows: %s hyperparameters.", strings.Join(grids, ", "))
 	}
 	return &Figure{Name: "search_dimensions", Width: 11 * vg.Inch, Height: 6.4 * vg.Inch, Legend: LegendInGap, SameAxes: true, Panels: slices.Collect(slices.Chunk(panels, 3)), Caption: caption}
+}
+
+// drawEndInterval draws the interval of a search's excess at the end of its line y. A line that ends
+// at the lower end of its axis has no interval.
+func drawEndInterval(p *Panel, m searches.DimensionMethod, y []float64, floor float64) {
+	last := len(y) - 1
+	if last < 0 || !(y[last] > floor) || !(m.Excess.Margin > 0) {
+		return
+	}
+	ends := chart.ClampedLog10s([]float64{m.Excess.Mean - m.Excess.Margin, m.Excess.Mean + m.Excess.Margin}, floor)
+	x := Log10s([]float64{float64(len(y))})
+	style := searchStyles[m.Name]
+	style.Unlisted, style.Width = true, 1.5
+	p.Strokes(m.Name+", 95 % interval", x, ends[:1], x, ends[1:], style)
 }

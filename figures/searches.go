@@ -157,7 +157,7 @@ func SearchesSurface(r *searches.Result) *Figure {
 	onSurface(p.Line, "quasi-Newton from the common start", axes, s.Path, Style{Color: Blue, Width: 1.5})
 	onSurface(p.Scatter, "evaluations", axes, s.Path, Style{Color: Blue, GlyphRadius: 1.8, Unlisted: true})
 	onSurface(p.Scatter, "start", axes, s.Path[:min(1, len(s.Path))], chart.StartStyle)
-	onSurface(p.Scatter, "ends of multi-start", axes, s.Ends, Style{Color: Vermilion, GlyphRadius: 5, Glyph: draw.PyramidGlyph{}})
+	drawEnds(p, axes, s.Ends)
 	onSurface(p.Scatter, "true minimum", axes, [][2]float64{at}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
 	for _, ends := range commonEnds(r) {
 		x, y := coordinates(axes, [][2]float64{s.Ends[ends[0]]})
@@ -167,10 +167,34 @@ func SearchesSurface(r *searches.Result) *Figure {
 				text += fmt.Sprintf(", %s = %s", name, chart.Typeset(fmt.Sprintf("%.0e", v)))
 			}
 		}
-		p.Note(text, x[0], y[0])
+		p.NoteAbove(text, x[0], y[0])
 	}
 	return &Figure{Name: "searches_surface", Width: 8 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("CV loss of data set %d over both penalties, light where it is low. Multi-start searches from %d starts; the notes count the starts that end at the same CV loss. Points beyond the edge are drawn on it. %s.", r.Params.SurfaceDataSet, len(s.Ends), surfaceNote())}
+		Caption: fmt.Sprintf("CV loss of data set %d over both penalties, light where it is low. Multi-start searches from %d starts; the notes count the starts that end at the same CV loss. An arrow head on the edge is an end beyond it. %s.", r.Params.SurfaceDataSet, len(s.Ends), surfaceNote())}
+}
+
+// drawEnds draws the ends of multi-start. An end beyond the surface is an arrow head on the edge.
+func drawEnds(p *Panel, axes [][]float64, ends [][2]float64) {
+	inside := func(v float64, axis []float64) bool { return slices.Min(axis) <= v && v <= slices.Max(axis) }
+	for _, kind := range []struct {
+		name  string
+		glyph draw.GlyphDrawer
+		has   func(at [2]float64) bool
+	}{
+		{"ends of multi-start", draw.PyramidGlyph{}, func(at [2]float64) bool { return inside(at[0], axes[0]) && inside(at[1], axes[1]) }},
+		{"beyond the edge, at smaller λ₁", chart.LeftGlyph{}, func(at [2]float64) bool { return at[0] < slices.Min(axes[0]) }},
+		{"beyond the edge, at larger λ₁", chart.RightGlyph{}, func(at [2]float64) bool { return at[0] > slices.Max(axes[0]) }},
+		{"beyond the edge, at smaller λ₂", chart.DownGlyph{}, func(at [2]float64) bool { return inside(at[0], axes[0]) && at[1] < slices.Min(axes[1]) }},
+		{"beyond the edge, at larger λ₂", chart.UpGlyph{}, func(at [2]float64) bool { return inside(at[0], axes[0]) && at[1] > slices.Max(axes[1]) }},
+	} {
+		var of [][2]float64
+		for _, at := range ends {
+			if len(axes[0]) > 0 && len(axes[1]) > 0 && kind.has(at) {
+				of = append(of, at)
+			}
+		}
+		onSurface(p.Scatter, kind.name, axes, of, Style{Color: Vermilion, GlyphRadius: 5, Glyph: kind.glyph})
+	}
 }
 
 // commonEnds groups the ends of multi-start: two neighbours by CV loss belong to one group if their

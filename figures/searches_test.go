@@ -1,6 +1,8 @@
 package figures
 
 import (
+	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -76,6 +78,36 @@ func TestPartsOfTheSearchedSurface(t *testing.T) {
 		short, rest := withoutSlopes(axes, loss, [][2]float64{c.point})
 		if len(short[0]) != c.rows || len(short[1]) != c.cols || len(rest) != c.rows || len(rest[0]) != c.cols {
 			t.Errorf("case %d: %d by %d of %v", k, len(short[0]), len(short[1]), rest)
+		}
+	}
+}
+
+// Ends beyond the surface have their own marks, which point to where they lie.
+func TestEndsBeyondTheSurface(t *testing.T) {
+	p := NewPanel("p", "", "x", "y")
+	drawEnds(p, [][]float64{{1, 10}, {1, 10}}, [][2]float64{{2, 2}, {.1, 2}, {.1, .1}, {20, 2}, {2, .1}, {2, 20}})
+	var got []string
+	for _, s := range p.Series {
+		got = append(got, fmt.Sprint(s.Entry.Name, ": ", len(slices.Concat(s.Stretches...))))
+	}
+	want := []string{"ends of multi-start: 1", "beyond the edge, at smaller λ₁: 2", "beyond the edge, at larger λ₁: 1", "beyond the edge, at smaller λ₂: 1", "beyond the edge, at larger λ₂: 1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
+	}
+}
+
+// A search has an interval at its end, unless its line ends at the lower end of the axis.
+func TestIntervalAtTheEndOfASearch(t *testing.T) {
+	m := searches.DimensionMethod{Name: searches.QuasiNewton, Excess: experiment.Estimate{Mean: .01, Margin: .005, N: 9}}
+	for _, c := range []struct {
+		last, margin float64
+		series       int
+	}{{-2, .005, 1}, {-6, .005, 0}, {-2, math.NaN(), 0}} {
+		p := NewPanel("p", "", "x", "y")
+		m.Excess.Margin = c.margin
+		drawEndInterval(p, m, []float64{-1, c.last}, -6)
+		if len(p.Series) != c.series {
+			t.Errorf("%+v: %d series", c, len(p.Series))
 		}
 	}
 }

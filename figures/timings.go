@@ -95,7 +95,7 @@ func SearchesTime(r *searches.Result, t *claims.Timings) *Figure {
 	rows := timedSearches(r, t)
 	p := NewPanel("time", "", "milliseconds", "").Grid().LogAxes(true, false)
 	marks := []Style{{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 4}, {Color: Black, Glyph: draw.PyramidGlyph{}, GlyphRadius: 4}, {Color: Black, GlyphRadius: 4.5}}
-	with, without := Style{Color: Blue, Width: 3, Unlisted: true}, Style{Color: Orange, Width: 3, Dash: []vg.Length{6, 2}, Unlisted: true}
+	with, without := Style{Color: Blue, Unlisted: true}, Style{Color: Orange, Dash: []vg.Length{6, 2}, Unlisted: true}
 	for i, s := range rows {
 		style := map[bool]Style{true: with, false: without}[s.Gradient]
 		p.Line(s.Name, Log10s([]float64{s.time(1), s.time(s.evaluations)}), []float64{0 - float64(i), 0 - float64(i)}, style) // never −0
@@ -115,9 +115,10 @@ func SearchesTime(r *searches.Result, t *claims.Timings) *Figure {
 		return fmt.Sprintf("%s: %.2g ms", s.Name, s.reached[2])
 	}))
 	f := &Figure{Name: "searches_time", Width: 7.5 * vg.Inch, Height: vg.Length(len(rows))*20 + 1.1*vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("Time until a search falls to three levels of the excess over the true minimum: medians over %d data sets of the elastic net. A bar goes from the first to evaluation %d. A level without a mark is not reached by then. At %s the minimum counts as reached; the number beside a name is this time. Left out are the paper's step, multi-start and the searches in logarithms. %s",
-			r.Params.DataSets, r.Params.Budget, chart.Typeset(fmt.Sprintf("%g", r.Params.Tol)), timingsNote(t))}
-	f.Entries = append([]LegendEntry{{Name: "with gradients", Style: with}, {Name: "without gradients", Style: without}}, f.LegendEntries()...)
+		Caption: fmt.Sprintf("Time until a search falls to three levels of the excess over the true minimum: medians over %d data sets of the elastic net. A level without a mark is not reached by the last evaluation. At %s the minimum counts as reached; the number beside a name is this time. Left out are the paper's step, multi-start and the searches in logarithms. %s",
+			r.Params.DataSets, chart.Typeset(fmt.Sprintf("%g", r.Params.Tol)), timingsNote(t))}
+	span := fmt.Sprintf("evaluations 1 to %d", r.Params.Budget)
+	f.Entries = append([]LegendEntry{{Name: span + ", with gradients", Style: with}, {Name: span + ", without gradients", Style: without}}, f.LegendEntries()...)
 	return f
 }
 

@@ -138,7 +138,7 @@ func SearchesSurface(r *searches.Result) string {
 		others = fmt.Sprintf("The highest of the other ends has the CV loss %.6f.", higher)
 	}
 	return paragraphs(
-		fmt.Sprintf("The triangles on the cross have found the true minimum, %.6f. Other triangles ended in other local minima, or on a plateau, where every coefficient is zero and the CV loss is constant. Here %d of %d starts end at the true minimum.", minimum, lowest, len(r.Surface.EndLoss)),
+		fmt.Sprintf("The ends on the cross have found the true minimum, %.6f. Other ends are in other local minima, or on a plateau, where every coefficient is zero and the CV loss is constant. Here %d of %d starts end at the true minimum.", minimum, lowest, len(r.Surface.EndLoss)),
 		others)
 }
 

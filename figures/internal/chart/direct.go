@@ -51,7 +51,7 @@ func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
 	if p.NamesInside {
 		labels = slices.DeleteFunc(labels, func(l directLabel) bool {
 			const near = .02 // a share of the axis
-			return q.X.Norm(l.End[0]) < 1-near && notes.write(Note{l.Name, l.End[0], l.End[1], &l.style})
+			return q.X.Norm(l.End[0]) < 1-near && notes.write(Note{Text: l.Name, X: l.End[0], Y: l.End[1], sample: &l.style})
 		})
 	}
 	for _, n := range p.Notes {

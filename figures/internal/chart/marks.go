@@ -18,19 +18,33 @@ import (
 type (
 	LeftGlyph  struct{}
 	RightGlyph struct{}
+	DownGlyph  struct{}
+	UpGlyph    struct{}
 )
 
-func (LeftGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) { fillHead(c, s, at, -1) }
+func (LeftGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	fillHead(c, s, at, vg.Point{X: -1})
+}
 
-func (RightGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) { fillHead(c, s, at, 1) }
+func (RightGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	fillHead(c, s, at, vg.Point{X: 1})
+}
 
-// fillHead fills a triangle whose tip points in the direction of the x axis, times the sign.
-func fillHead(c *draw.Canvas, s draw.GlyphStyle, at vg.Point, sign vg.Length) {
-	c.FillPolygon(s.Color, []vg.Point{
-		{X: at.X + sign*1.2*s.Radius, Y: at.Y},
-		{X: at.X - sign*.8*s.Radius, Y: at.Y + s.Radius},
-		{X: at.X - sign*.8*s.Radius, Y: at.Y - s.Radius},
-	})
+func (DownGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	fillHead(c, s, at, vg.Point{Y: -1})
+}
+
+func (UpGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	fillHead(c, s, at, vg.Point{Y: 1})
+}
+
+// fillHead fills a triangle whose tip points in the direction d, a unit vector.
+func fillHead(c *draw.Canvas, s draw.GlyphStyle, at, d vg.Point) {
+	across := vg.Point{X: d.Y * d.Y, Y: d.X * d.X} // along the other axis
+	corner := func(along, side vg.Length) vg.Point {
+		return at.Add(d.Scale(along * s.Radius)).Add(across.Scale(side * s.Radius))
+	}
+	c.FillPolygon(s.Color, []vg.Point{corner(1.2, 0), corner(-.8, 1), corner(-.8, -1)})
 }
 
 // A DiamondGlyph is a filled square that stands on a corner.

@@ -33,7 +33,7 @@ func TestMarksAreDrawnTogether(t *testing.T) {
 	for name, shape := range map[string]draw.GlyphDrawer{
 		"ring": draw.RingGlyph{}, "circle": draw.CircleGlyph{}, "plus": draw.PlusGlyph{}, "cross": draw.CrossGlyph{}, "box": draw.BoxGlyph{},
 		"square": draw.SquareGlyph{}, "triangle": draw.TriangleGlyph{}, "pyramid": draw.PyramidGlyph{}, "halo": haloGlyph{},
-		"left": LeftGlyph{}, "right": RightGlyph{}, "diamond": DiamondGlyph{},
+		"left": LeftGlyph{}, "right": RightGlyph{}, "down": DownGlyph{}, "up": UpGlyph{}, "diamond": DiamondGlyph{},
 		"triangle outline": TriangleOutline{}, "square outline": SquareOutline{}, "heavy cross": HeavyCross{}, "heavy plus": HeavyPlus{},
 	} {
 		var pictures [2][]uint8

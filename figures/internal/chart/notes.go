@@ -71,9 +71,13 @@ func (l *noteLayout) write(n Note) bool {
 	if n.sample != nil {
 		sample = noteSample + keySample
 	}
+	directions := noteDirections
+	if n.above {
+		directions = slices.Insert(slices.Clone(directions), 0, vg.Point{X: 1, Y: 1})
+	}
 	w, h := (sample+style.Width(n.Text))/2+pad, style.Height(n.Text)/2+pad/2
 	for _, distance := range noteDistances {
-		for _, d := range noteDirections {
+		for _, d := range directions {
 			box := around(from.Add(vg.Point{X: d.X * (w + distance), Y: d.Y * (h + distance)}), w, h)
 			if !l.isFree(box) {
 				continue

@@ -8,6 +8,7 @@ import (
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/recorder"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
@@ -36,7 +37,7 @@ func TestNotesCoverNothing(t *testing.T) {
 		}
 		for k := range 6 {
 			before := len(l.boxes)
-			if !l.write(Note{fmt.Sprintf("note %d", k), float64(k % 3), src.NormFloat64(), nil}) {
+			if !l.write(Note{Text: fmt.Sprintf("note %d", k), X: float64(k % 3), Y: src.NormFloat64()}) {
 				omitted++
 				continue
 			}
@@ -64,6 +65,39 @@ func TestNotesCoverNothing(t *testing.T) {
 	}
 	if written < 100 || omitted < 10 {
 		t.Errorf("%d notes, %d omitted", written, omitted)
+	}
+}
+
+// NoteAbove prefers the place above a point and to its right; Note prefers the place beside it.
+func TestNoteAbove(t *testing.T) {
+	p := NewPanel("p", "", "x", "y")
+	p.Range(0, 2, 0, 2)
+	data := draw.Canvas{Canvas: vgsvg.New(300, 200), Rectangle: vg.Rectangle{Max: vg.Point{X: 300, Y: 200}}}
+	p.Note("beside", 1, 1)
+	p.NoteAbove("above", 1, 1)
+	for k, isAbove := range []bool{false, true} {
+		l := p.newNoteLayout(p.Plot, data)
+		if at := l.at(1, 1); !l.write(p.Notes[k]) || l.boxes[0].Min.Y > at.Y != isAbove || l.boxes[0].Min.X < at.X {
+			t.Errorf("%q is at %v, beside %v", p.Notes[k].Text, l.boxes, at)
+		}
+	}
+}
+
+// A head points in its direction: its tip is farther from its point than its other corners.
+func TestHeads(t *testing.T) {
+	for glyph, d := range map[draw.GlyphDrawer]vg.Point{LeftGlyph{}: {X: -1}, RightGlyph{}: {X: 1}, DownGlyph{}: {Y: -1}, UpGlyph{}: {Y: 1}} {
+		r := &recorder.Canvas{}
+		c := draw.NewCanvas(r, 100, 100)
+		glyph.DrawGlyph(&c, draw.GlyphStyle{Color: Black, Radius: 10}, vg.Point{X: 50, Y: 50})
+		var tip vg.Point
+		for _, a := range r.Actions {
+			if f, ok := a.(*recorder.Fill); ok {
+				tip = f.Path[0].Pos
+			}
+		}
+		if tip != (vg.Point{X: 50 + 12*d.X, Y: 50 + 12*d.Y}) {
+			t.Errorf("%T: the tip is at %v", glyph, tip)
+		}
 	}
 }
 

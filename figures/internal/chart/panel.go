@@ -67,6 +67,7 @@ type Note struct {
 	Text   string
 	X, Y   float64
 	sample *Style // of the line that the text names; nil: none
+	above  bool   // the best place is above the point and to its right
 }
 
 // Note adds a note beside the point (x, y). The note takes the nearest place within the axes at
@@ -74,7 +75,15 @@ type Note struct {
 // omitted, so the caption or the legend must explain the point as well.
 func (p *Panel) Note(text string, x, y float64) {
 	if Drawable(x, y) {
-		p.Notes = append(p.Notes, Note{text, x, y, nil})
+		p.Notes = append(p.Notes, Note{Text: text, X: x, Y: y})
+	}
+}
+
+// NoteAbove adds a note as Note does. At each distance, it first tries the place above the point and
+// to its right, so that it leaves a valley along the x axis visible.
+func (p *Panel) NoteAbove(text string, x, y float64) {
+	if Drawable(x, y) {
+		p.Notes = append(p.Notes, Note{Text: text, X: x, Y: y, above: true})
 	}
 }
 
