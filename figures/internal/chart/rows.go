@@ -29,7 +29,7 @@ func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
 func (p *Panel) RowEnds(width vg.Length, entries []LegendEntry) (maxLines int) {
 	p.ends = nil
 	for _, e := range entries {
-		lines := broken(e.Name, rowText(), width)
+		lines := broken(e.Name, directText(), width)
 		e.Name = strings.Join(lines, "\n")
 		p.ends, maxLines = append(p.ends, e), max(maxLines, len(lines))
 	}
@@ -47,19 +47,13 @@ func broken(text string, style text.Style, width vg.Length) (lines []string) {
 // RowLine is the height of a line of text beside a row.
 const RowLine = 10.5
 
-func rowText() text.Style {
-	s := plot.New().Legend.TextStyle
-	s.Font.Size, s.XAlign, s.YAlign = 9, draw.XLeft, draw.YCenter
-	return s
-}
-
 // rowSample is the distance from the axes to the texts of RowEnds. A sample is in its middle.
 const rowSample = 22
 
 // endsWidth returns the width of the texts of RowEnds.
 func (p *Panel) endsWidth() (width vg.Length) {
 	for _, e := range p.ends {
-		width = max(width, rowSample+rowText().Width(e.Name))
+		width = max(width, rowSample+directText().Width(e.Name))
 	}
 	return width
 }
@@ -69,12 +63,12 @@ func (p *Panel) drawEnds(q *plot.Plot, data draw.Canvas) {
 	for i, e := range p.ends {
 		lines := strings.Split(e.Name, "\n")
 		y := data.Y(q.Y.Norm(-float64(i))) + RowLine*vg.Length(len(lines)-1)/2
-		style := rowText()
+		style := directText()
 		style.Color = e.Style.Line().Color
 		data.DrawGlyphNoClip(e.Style.Mark(), vg.Point{X: data.Max.X + rowSample/2, Y: y})
 		for k, line := range lines {
 			data.FillText(style, vg.Point{X: data.Max.X + rowSample, Y: y - RowLine*vg.Length(k)}, line)
-			style.Color = rowText().Color
+			style.Color = directText().Color
 		}
 	}
 }

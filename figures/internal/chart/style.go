@@ -121,7 +121,7 @@ func KeyText() text.Style {
 
 const keyHeight = 15
 
-// directText returns the style of the names of lines and of notes.
+// directText returns the style of the names of lines, of notes and of the texts beside rows.
 func directText() text.Style {
 	s := plot.New().Legend.TextStyle
 	s.Font.Size, s.XAlign, s.YAlign = 9, draw.XLeft, draw.YCenter
