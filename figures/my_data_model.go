@@ -96,7 +96,7 @@ func (n namedTicks) Ticks(low, high float64) []plot.Tick {
 // coefficients of fits to parts of the rows. Kernel machines have no coefficients.
 func MyDataCoefficients(r *mydata.Result) []Output {
 	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,
-		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. Dots are the coefficients of the fits without one fold each. A text column has a feature for each level except the first. The other levels are compared with the first.%s", r.Name, shownNote(len(r.Models)))}
+		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. Dots are the coefficients of the fits without one fold each; their range is no confidence interval. A text column has a feature for each level except the first. The other levels are compared with the first.%s", r.Name, shownNote(len(r.Models)))}
 	var row []*Panel
 	features := 0 // largest number in a panel
 	for _, m := range r.Models[:min(len(r.Models), shownModels)] {
@@ -167,24 +167,12 @@ func myCoefficients(r *mydata.Result, m mydata.Model, order []int) *Panel {
 		}
 		p.Line("spread of "+m.Features[i], []float64{low, high}, []float64{float64(k + 1), float64(k + 1)}, Style{Color: Grey, Width: 1, Unlisted: true})
 	}
-	p.Scatter("without a fold", foldX, foldY, Style{Color: Grey, GlyphRadius: 1.3})
-	for _, sign := range []struct {
-		name  string
-		has   func(c float64) bool
-		style Style
-	}{
-		{"raises the prediction", func(c float64) bool { return c > 0 }, Style{Color: Vermilion, Glyph: draw.PlusGlyph{}, GlyphRadius: 4}},
-		{"lowers the prediction", func(c float64) bool { return c < 0 }, Style{Color: Blue, Glyph: draw.RingGlyph{}, GlyphRadius: 3.5}},
-		{"exactly 0", func(c float64) bool { return c == 0 }, Style{Color: Black, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}},
-	} {
-		var x, y []float64
-		for k, i := range order {
-			if c := m.Coefficients[i]; sign.has(c) {
-				x, y = append(x, c), append(y, float64(k+1))
-			}
-		}
-		p.Scatter(sign.name, x, y, sign.style)
+	p.Scatter("fit without a fold", foldX, foldY, Style{Color: Grey, GlyphRadius: 1.3})
+	var x, y []float64
+	for k, i := range order {
+		x, y = append(x, m.Coefficients[i]), append(y, float64(k+1))
 	}
+	p.Scatter("fit to all rows", x, y, Style{Color: Vermilion, Glyph: draw.RingGlyph{}, GlyphRadius: 3.5})
 	return p
 }
 
@@ -233,7 +221,7 @@ func myPath(r *mydata.Result, m mydata.Model) *Panel {
 	p := NewPanel(panelName(r, m, "path"), modelTitle(r, m, labelName), label, "coefficient per standard deviation").LogAxes(true, false).Grid()
 	p.Direct = true
 	p.HLine("zero", 0, Style{Color: Grey, Width: .5, Unlisted: true})
-	p.VLine("tuned value", tuned, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}, Unlisted: true})
+	markTuned(p, tuned, path.Coefficients)
 	for k, j := range path.Features {
 		style := chart.PaletteStyle(k)
 		p.Line(labelName(chart.Nth(m.Features, j)), x, chart.Nth(path.Coefficients, k), style)
@@ -241,6 +229,21 @@ func myPath(r *mydata.Result, m mydata.Model) *Panel {
 		p.Scatter("tuned, "+chart.Nth(m.Features, j), []float64{tuned}, []float64{chart.Nth(path.AtTuned, k)}, style)
 	}
 	return p
+}
+
+// markTuned plots a dotted line at the tuned value, and names it. The line ends above the
+// coefficients but within the axes, so that the title of the panel does not seem to name it.
+func markTuned(p *Panel, tuned float64, coefficients [][]float64) {
+	low, high := 0., 0.
+	for _, c := range slices.Concat(coefficients...) {
+		if chart.Drawable(c) {
+			low, high = min(low, c), max(high, c)
+		}
+	}
+	const above = .12 // a share of the range of the coefficients, which leaves a place for the name
+	high += above * (high - low)
+	p.Line("tuned value", []float64{tuned, tuned}, []float64{low, high}, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}, Unlisted: true})
+	p.Note("tuned", tuned, high)
 }
 
 // MyDataLearning shows the CV loss of fits to parts of the rows. All fits have the tuned
@@ -258,13 +261,17 @@ func MyDataLearning(r *mydata.Result) []Output {
 	}
 	const inRow = 2
 	f := &Figure{Name: "my_data_learning", Legend: LegendBelow, Panels: slices.Collect(slices.Chunk(panels, inRow)),
-		Caption: fmt.Sprintf("%s: the CV loss of fits to an eighth, a quarter, a half and all of each split's training rows, at the tuned hyperparameters. Strokes reach 1.96 standard errors to either side. The title has the last change, with the standard error of the paired difference.%s", r.Name, shownNote(len(models)))}
+		Caption: fmt.Sprintf("%s: the CV loss of fits to an eighth, a quarter, a half and all of each split's training rows, at the tuned hyperparameters. Strokes reach 1.96 standard errors to either side. The title has the last change and %d standard errors of the paired difference; a change within them is not clear.%s", r.Name, clearGain, shownNote(len(models)))}
 	f.Width, f.Height = vg.Length(min(len(panels), inRow))*4.6*vg.Inch, vg.Length(.5+3.2*float64(len(f.Panels)))*vg.Inch
 	if len(panels) == 1 {
 		f.Width = 5.4 * vg.Inch
 	}
 	return []Output{f}
 }
+
+// clearGain is the number of standard errors beyond which a change of the learning curve is clear,
+// as in the text below the figure.
+const clearGain = 2
 
 // bandErrors is the half-width of a 95 % interval, in standard errors.
 const bandErrors = 1.96
@@ -286,7 +293,7 @@ func myLearning(r *mydata.Result, m mydata.Model) *Panel {
 	}
 	title := modelTitle(r, m, labelName)
 	if n := len(l.Rows); n > 1 && chart.Drawable(l.Gain, l.GainError) {
-		title += fmt.Sprintf("\nfrom %.0f to %.0f rows: %s (standard error %s)", l.Rows[n-2], l.Rows[n-1], chart.Typeset(fmt.Sprintf("%+.3g", 0-l.Gain)), chart.Typeset(fmt.Sprintf("%.3g", l.GainError)))
+		title += fmt.Sprintf("\nfrom %.0f to %.0f rows: %s ± %s (%d standard errors)", l.Rows[n-2], l.Rows[n-1], chart.Typeset(fmt.Sprintf("%+.3g", 0-l.Gain)), chart.Typeset(fmt.Sprintf("%.3g", clearGain*l.GainError)), clearGain)
 	}
 	steep := chart.IsSteep(slices.Concat(low, high, []float64{m.ConstantLoss}))
 	p := NewPanel(panelName(r, m, "learning"), title, "training rows", "CV loss: "+m.LossName).LogAxes(true, steep).Grid()

@@ -72,7 +72,7 @@ func myPredictions(r *mydata.Result) *Figure {
 	left.Across("actual = predicted", 1, -1, 0, Style{Color: Black, Width: 1, Dash: []vg.Length{4, 3}})
 	cloud(right, at, off, x, residuals)
 	right.HLine("no residual", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{4, 3}, Unlisted: true})
-	myTrend(right, at, off, x, residuals)
+	groups := myTrend(right, at, off, x, residuals)
 	f := &Figure{Name: "my_data_predictions", Width: 9.2 * vg.Inch, Height: 4.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{left, right}},
 		Caption: fmt.Sprintf("%s: the target (left) and the residuals (right) against predictions of the rows. %s", r.Name, judgedBy(m.Judged))}
 	if n := len(m.Judged.Predictions); n > 1 {
@@ -81,6 +81,9 @@ func myPredictions(r *mydata.Result) *Figure {
 	if left.Scale != nil {
 		f.Caption += " Shades count the rows of a cell."
 	}
+	if groups > 0 {
+		f.Caption += fmt.Sprintf(" The lines at the right join %d groups of neighbouring predictions, of about %d rows each.", groups, len(x)/groups)
+	}
 	if beyond > 0 {
 		f.Caption += fmt.Sprintf(" Drawn on the frame: %d rows beyond it.", beyond)
 	}
@@ -88,13 +91,14 @@ func myPredictions(r *mydata.Result) *Figure {
 }
 
 // myTrend plots the mean and the spread of the residuals in groups of rows. A group consists of
-// rows with neighbouring predictions.
-func myTrend(p *Panel, across, up span, x, residuals []float64) {
+// rows with neighbouring predictions. The result is the number of groups; it is 0 if nothing is
+// plotted.
+func myTrend(p *Panel, across, up span, x, residuals []float64) int {
 	// Each group has at least minGroup rows. There are at most maxGroups groups.
 	const minGroup, maxGroups = 20, 10
 	groups := min(len(x)/minGroup, maxGroups)
 	if groups < 3 {
-		return
+		return 0
 	}
 	order, x := make([]int, len(x)), slices.Clone(x)
 	floats.ArgsortStable(x, order)
@@ -110,13 +114,14 @@ func myTrend(p *Panel, across, up span, x, residuals []float64) {
 		low, mean, high = append(low, quantile(.1)), append(mean, quantile(.5)), append(high, quantile(.9))
 	}
 	if len(at) < 3 {
-		return
+		return 0
 	}
-	p.Line("median residual of rows of like prediction", at, mean, Style{Color: Vermilion, Width: 2})
+	p.Line("median residual of a group of like predictions", at, mean, Style{Color: Vermilion, Width: 2})
 	thin := Style{Color: Vermilion, Width: 1, Dash: []vg.Length{6, 2}}
-	p.Line("four fifths of them lie between", at, low, thin)
+	p.Line("four fifths of a group lie between", at, low, thin)
 	thin.Unlisted = true
 	p.Line("upper tenth", at, high, thin)
+	return len(at)
 }
 
 // myROC shows the receiver operating characteristic of the predictions, and the calibration of

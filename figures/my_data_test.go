@@ -137,7 +137,7 @@ func TestMyDataLearning(t *testing.T) {
 		checkFigure(t, f)
 		p := f.Panels[0][0]
 		ticks := p.Plot.X.Tick.Marker.Ticks(0, 3)
-		if want := fmt.Sprintf("target y\nfrom 10 to 100 rows: −%.3g (standard error 0.5)", m.Learning.Gain); p.Plot.Title.Text != want || len(ticks) != 2 || ticks[1].Label != "100" {
+		if want := fmt.Sprintf("target y\nfrom 10 to 100 rows: −%.3g ± 1 (2 standard errors)", m.Learning.Gain); p.Plot.Title.Text != want || len(ticks) != 2 || ticks[1].Label != "100" {
 			t.Errorf("title %q, want %q; ticks %v", p.Plot.Title.Text, want, ticks)
 		}
 		if !strings.Contains(f.CSV(), c.want) {
@@ -165,12 +165,12 @@ func TestMyDataHasNoGhostsOfOtherData(t *testing.T) {
 	}
 }
 
-// The figure of coefficients shows names and signs, with the largest coefficient at the top.
+// The figure of coefficients marks the fit to all rows, with the largest coefficient at the top.
 func TestMyDataCoefficients(t *testing.T) {
 	r := &mydata.Result{Name: "n", Target: "y", Models: []mydata.Model{{Features: []string{"a", "b", "c"}, Coefficients: []float64{-2, 0, 1}}}}
 	f := MyDataCoefficients(r)[0].(*Figure)
 	checkFigure(t, f)
-	for _, want := range []string{"raises the prediction,1,2", "lowers the prediction,-2,3", "exactly 0,0,1"} {
+	for _, want := range []string{"fit to all rows,1,2", "fit to all rows,-2,3", "fit to all rows,0,1"} {
 		if !strings.Contains(f.CSV(), want) {
 			t.Errorf("no %s in\n%s", want, f.CSV())
 		}
@@ -196,6 +196,11 @@ func TestMyDataPath(t *testing.T) {
 			if !strings.Contains(f.CSV(), want) {
 				t.Errorf("no %s in\n%s", want, f.CSV())
 			}
+		}
+		p := f.Panels[0][0]
+		i := slices.IndexFunc(p.Series, func(s chart.Series) bool { return s.Name == "tuned value" })
+		if top := p.Series[i].Stretches[0][1][1]; top < 3.2 || top >= p.Axes().Ymax || len(p.Notes) != 1 || p.Notes[0].Text != "tuned" {
+			t.Errorf("the line of the tuned value ends at %v of %v, with the notes %v", top, p.Axes(), p.Notes)
 		}
 		var labels []string
 		for _, l := range f.Panels[0][0].DirectLabels() {

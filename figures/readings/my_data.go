@@ -301,6 +301,9 @@ func pathOf(m mydata.Model) string {
 		path.Hyper, path.At[low], path.At[high], path.Tuned, nameOf(m.Features[path.Features[0]]), nth(path.Coefficients[0], low), nth(path.Coefficients[0], high))
 }
 
+// clearGain is the number of standard errors beyond which a change of the learning curve is clear.
+const clearGain = 2
+
 // MyDataLearning says whether more rows would help.
 func MyDataLearning(r *mydata.Result) string {
 	var all []string
@@ -311,21 +314,21 @@ func MyDataLearning(r *mydata.Result) string {
 		if n < 2 || l.Gain != l.Gain || l.GainError != l.GainError {
 			continue
 		}
-		const clear, little = 2, .03 // clear is in standard errors; little is a share of the constant prediction's loss
+		const little = .03 // a share of the constant prediction's loss
 		share := ""
 		if m.ConstantLoss > 0 {
 			share = fmt.Sprintf(" (%.2g %% of a constant prediction's loss)", 100*math.Abs(l.Gain)/m.ConstantLoss)
 		}
-		what, sum := "falls", "The change is not clear: more rows of this kind promise little."
+		what, sum := "falls", fmt.Sprintf("The change is within %d standard errors: more rows of this kind promise little.", clearGain)
 		if l.Gain < 0 {
 			what = "rises"
 		}
 		switch {
-		case math.Abs(l.Gain) <= clear*l.GainError && l.Gain+clear*l.GainError > little*m.ConstantLoss:
-			sum = "The change is not clear, so it is open whether more rows would help."
-		case l.Gain > clear*l.GainError:
+		case math.Abs(l.Gain) <= clearGain*l.GainError && l.Gain+clearGain*l.GainError > little*m.ConstantLoss:
+			sum = fmt.Sprintf("The change is within %d standard errors, so it is open whether more rows would help.", clearGain)
+		case l.Gain > clearGain*l.GainError:
 			sum = "More rows are likely to help."
-		case l.Gain < -clear*l.GainError:
+		case l.Gain < -clearGain*l.GainError:
 			sum = "The hyperparameters fit fewer rows better by chance, or the rows differ: do not read more from this picture."
 		}
 		all = append(all, fmt.Sprintf("%sFrom %.0f to %.0f training rows the CV loss %s by %.3g, with a standard error of %.3g%s. %s", ofClass(m, models), l.Rows[n-2], l.Rows[n-1], what, math.Abs(l.Gain), l.GainError, share, sum))

@@ -117,6 +117,14 @@ func strokeHeavy(c *draw.Canvas, s draw.GlyphStyle, path vg.Path) {
 	}
 }
 
+// A TickGlyph is an upright stroke.
+type TickGlyph struct{}
+
+func (TickGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	const width = 1.5
+	c.StrokeLine2(draw.LineStyle{Color: s.Color, Width: width}, at.X, at.Y-s.Radius, at.X, at.Y+s.Radius)
+}
+
 // marks is a plotter of glyphs. If the colour is opaque, it draws all glyphs as one path. This
 // takes much less time and fewer bytes than one path for each glyph.
 type marks struct{ *plotter.Scatter }

@@ -120,3 +120,22 @@ func TestSurfaceAt(t *testing.T) {
 		t.Errorf("a single value is %v", v)
 	}
 }
+
+// The sample of a measured line has its mark, in a key and in a legend.
+func TestMeasuredHasMarkInLegend(t *testing.T) {
+	shapes := func(place LegendPlace) int {
+		p := NewPanel("p", "", "x", "y")
+		v := []float64{0, 1}
+		p.Measured("line", v, v, v, v, Style{Color: Blue, Glyph: DiamondGlyph{}})
+		svg, err := (&Figure{Width: 300, Height: 300, Legend: place, Panels: [][]*Panel{{p}}}).SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(svg), "Z") // ends of closed paths
+	}
+	for _, place := range []LegendPlace{LegendBelow, LegendInside} {
+		if got, want := shapes(place), shapes(LegendNone)+1; got != want {
+			t.Errorf("place %v: %d filled shapes, want %d", place, got, want)
+		}
+	}
+}

@@ -212,7 +212,7 @@ func (p *Panel) add(name string, s Style, n int, at func(i int) (v point, ok boo
 		}
 	}
 	if !s.Unlisted && added.Stretches != nil {
-		added.Entry = LegendEntry{name, s}
+		added.Entry = LegendEntry{Name: name, Style: s}
 	}
 	p.Series = append(p.Series, added)
 	return added.Stretches
@@ -279,6 +279,9 @@ func (p *Panel) Measured(name string, xs, ys, low, high []float64, s Style) {
 	stroke.Width, stroke.Dash = 1, nil
 	p.Strokes(name+", 95 % interval", xs, low, xs, high, stroke)
 	p.Line(name, xs, ys, s)
+	if n := len(p.Series); n > 0 {
+		p.Series[n-1].Entry.MarkRadius = mark.Mark().Radius
+	}
 	p.Scatter(name+", points", xs, ys, mark)
 }
 
@@ -329,7 +332,7 @@ func (p *Panel) Across(name string, a, b, c float64, s Style) {
 	r := &reference{a, b, c, s.Line()}
 	added := Series{Name: name, Across: r}
 	if !s.Unlisted {
-		added.Entry = LegendEntry{name, s}
+		added.Entry = LegendEntry{Name: name, Style: s}
 	}
 	p.Series = append(p.Series, added)
 	p.Plot.Add(r)
@@ -351,7 +354,7 @@ func (p *Panel) Arrows(name string, x, y, dx, dy []float64, s Style) {
 }
 
 // contourEntry explains the contours of a Surface.
-var contourEntry = LegendEntry{"contours", Style{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}}
+var contourEntry = LegendEntry{Name: "contours", Style: Style{Color: color.NRGBA{90, 90, 90, 255}, Width: .4}}
 
 // reference is a plotter of the line a·x + b·y = c.
 type reference struct {
@@ -412,7 +415,7 @@ func (a *arrowPlot) Plot(c draw.Canvas, q *plot.Plot) {
 }
 
 // GhostEntry is the legend entry of the lines of Ghosts.
-var GhostEntry = LegendEntry{"default parameters", Style{Color: color.NRGBA{165, 165, 165, 255}, Width: .8}}
+var GhostEntry = LegendEntry{Name: "default parameters", Style: Style{Color: color.NRGBA{165, 165, 165, 255}, Width: .8}}
 
 // A ghostPlot is the plotter of a panel's ghosts. It is the first plotter of the panel, so that it
 // draws behind all others.

@@ -33,7 +33,7 @@ var palette = []color.NRGBA{Blue, Vermilion, Green, Orange, Purple, Sky, Black, 
 func PaletteColor(k int) color.NRGBA { return palette[k%len(palette)] }
 
 // IntervalEntry is the legend entry of the bands of a figure.
-var IntervalEntry = LegendEntry{"95 % interval", Style{Color: color.NRGBA{120, 120, 120, 70}, Width: 9}}
+var IntervalEntry = LegendEntry{Name: "95 % interval", Style: Style{Color: color.NRGBA{120, 120, 120, 70}, Width: 9}}
 
 // PrintedStyle is the style of numbers that the paper prints. StartStyle and EndStyle are the
 // styles of the two ends of a path.
@@ -90,10 +90,19 @@ func (s Style) Mark() draw.GlyphStyle {
 }
 
 // A LegendEntry explains a style by a sample. If the style has a GlyphRadius, the sample is a mark.
-// Otherwise it is a line.
+// Otherwise it is a line, which may have a mark.
 type LegendEntry struct {
 	Name  string
 	Style Style
+	// MarkRadius is the radius of the marks on a line, which its sample then has, too.
+	MarkRadius vg.Length
+}
+
+// mark returns the mark of the entry's sample, and reports whether there is one.
+func (e LegendEntry) mark() (style draw.GlyphStyle, ok bool) {
+	style = e.Style.Mark()
+	style.Radius = max(e.Style.GlyphRadius, e.MarkRadius)
+	return style, style.Radius > 0
 }
 
 // NewLegend returns a legend with the entries in one column.
@@ -102,11 +111,14 @@ func NewLegend(entries []LegendEntry) plot.Legend {
 	l.TextStyle.Font.Size = 9
 	l.Padding, l.ThumbnailWidth, l.Top = 2, 22, true
 	for _, e := range entries {
-		if e.Style.GlyphRadius > 0 {
-			l.Add(e.Name, &plotter.Scatter{GlyphStyle: e.Style.Mark()})
-		} else {
-			l.Add(e.Name, &plotter.Line{LineStyle: e.Style.Line()})
+		var sample []plot.Thumbnailer
+		if e.Style.GlyphRadius == 0 {
+			sample = append(sample, &plotter.Line{LineStyle: e.Style.Line()})
 		}
+		if mark, ok := e.mark(); ok {
+			sample = append(sample, &plotter.Scatter{GlyphStyle: mark})
+		}
+		l.Add(e.Name, sample...)
 	}
 	return l
 }
@@ -194,10 +206,11 @@ func drawKey(c draw.Canvas, rows [][]LegendEntry, widths []vg.Length) {
 		x, y := c.Center().X-widths[i]/2, c.Max.Y-(vg.Length(i)+.5)*keyHeight
 		for _, e := range row {
 			w := e.sampleWidth()
-			if e.Style.GlyphRadius > 0 {
-				c.DrawGlyphNoClip(e.Style.Mark(), vg.Point{X: x + w/2, Y: y})
-			} else {
+			if e.Style.GlyphRadius == 0 {
 				c.StrokeLine2(e.Style.Line(), x, y, x+w, y)
+			}
+			if mark, ok := e.mark(); ok {
+				c.DrawGlyphNoClip(mark, vg.Point{X: x + w/2, Y: y})
 			}
 			x += w + keySample
 			c.FillText(KeyText(), vg.Point{X: x, Y: y}, e.Name)
