@@ -1,17 +1,17 @@
 package figures
 
 import (
+	"cmp"
 	"fmt"
+	"image/color"
 	"math"
 	"slices"
+	"strings"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/manyhyper"
-	"cvgm/cvgm/experiment/searches"
 	"cvgm/figures/internal/chart"
 
-	"gonum.org/v1/gonum/floats"
-	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -25,9 +25,6 @@ func init() {
 	})
 	register(func(r *manyhyper.MapResult) []Output {
 		return []Output{GradientMap(r), GradientMapTable(r)}
-	})
-	register(func(r *searches.StochasticResult) []Output {
-		return []Output{OuterPenalty(r), StochasticTable(r)}
 	})
 }
 
@@ -44,8 +41,8 @@ func searchNames(p manyhyper.LeversParams) map[string]string {
 // ManyHyperparametersCurves shows the test loss and the CV loss as functions of the number of
 // hyperparameters. Each loss is divided by the loss with a single hyperparameter of the same kind.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
-	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 5.6 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: make([][]*Panel, 2),
-		Caption: fmt.Sprintf("Losses, divided by the loss with one hyperparameter of the kind: test losses (top) by the one on folds, CV losses (bottom) by the one on the same splits. Means over %d data sets, with 95 %% intervals of paired differences. Widths have a ridge penalty as one more hyperparameter.", r.Params.DataSets)}
+	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 5.6 * vg.Inch, Legend: LegendBelow, Panels: make([][]*Panel, 2),
+		Caption: fmt.Sprintf("Losses, divided by the loss with one hyperparameter of the kind: test losses (top) by the one on folds, CV losses (bottom) by the one on the same splits. Means over %d data sets, with 95 %% intervals of paired differences. Widths begin at two, because a ridge penalty is searched for, too. The tuner also chooses splits and features.", r.Params.DataSets)}
 	for _, l := range r.Problems {
 		for k, loss := range []struct {
 			name  string
@@ -84,7 +81,48 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 			f.Panels[k] = append(f.Panels[k], p)
 		}
 	}
+	shareScales(f.Panels)
 	return f
+}
+
+// shareScales gives all panels the same x axis, and at most two y axes. If the losses of some
+// columns vary much less than the most variable ones, these columns have a y axis of their own. The
+// titles of the smaller group of columns have the words "other scale".
+func shareScales(panels [][]*Panel) {
+	var columns []chart.Box
+	for j := range panels[0] {
+		columns = append(columns, panels[0][j].Axes().Union(panels[1][j].Axes()))
+	}
+	var all chart.Box
+	var groups [2][]int // columns that vary little, and much
+	for j, c := range columns {
+		if j == 0 {
+			all = c
+		}
+		all = all.Union(c)
+	}
+	for j, c := range columns {
+		const little = .7
+		group := 0
+		if c.Ymax-c.Ymin > little*(all.Ymax-all.Ymin) {
+			group = 1
+		}
+		groups[group] = append(groups[group], j)
+	}
+	for k, group := range groups {
+		for _, j := range group {
+			y := columns[group[0]]
+			for _, other := range group {
+				y = y.Union(columns[other])
+			}
+			for _, row := range panels {
+				row[j].Range(all.Xmin, all.Xmax, y.Ymin, y.Ymax)
+			}
+			if others := len(groups[1-k]); others > len(group) || others == len(group) && k == 1 {
+				panels[0][j].Plot.Title.Text += ", other scale"
+			}
+		}
+	}
 }
 
 // ManyHyperparametersGains lists how the remedies against over-fitting change the test loss: each
@@ -145,7 +183,7 @@ func ManyHyperparametersTable(r *manyhyper.LeversResult) *Table {
 // the functions.
 func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
 	f := &Figure{Name: "additive_terms", Width: 11 * vg.Inch, Height: 5.6 * vg.Inch, Legend: LegendBelow, Panels: make([][]*Panel, 2),
-		Caption: fmt.Sprintf("Top: known functions of one feature each, minus their means, whose sum makes the labels, and their estimates by additive models. Bottom: estimates minus functions, with the root mean square (RMS) of each line. Means over %d data sets of %d examples.", r.Params.DataSets, r.Params.Smooths.Train)}
+		Caption: fmt.Sprintf("Top: known functions of one feature each, minus their means, whose sum makes the labels, and their estimates by additive models. Bottom: estimates minus functions. Lines are means over %d data sets of %d examples; the titles have root mean square (RMS) errors of single estimates.", r.Params.DataSets, r.Params.Smooths.Train)}
 	low, high := 0., 0. // of all errors
 	for j, term := range r.Terms {
 		x := fmt.Sprintf("x%s", chart.Subscripted(fmt.Sprint(j+1)))
@@ -155,16 +193,16 @@ func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
 			name := []string{"one penalty", "a penalty for each term"}[k]
 			mean, from, to := meansAndEnds(term.Fits[k])
 			above.Line(name, term.Places, mean, s)
+			rms[k] = termError(term, k)
 			for _, v := range [][]float64{from, to, mean} {
 				for i := range v {
 					v[i] -= chart.Nth(term.Truth, i)
 				}
 			}
-			rms[k] = floats.Norm(mean, 2) / math.Sqrt(float64(len(mean)))
 			below.Band(name, term.Places, from, to, s)
 			below.Line(name, term.Places, mean, s)
 		}
-		below.Plot.Title.Text = fmt.Sprintf("RMS: one %.2g, each %.2g", rms[0], rms[1])
+		below.Plot.Title.Text = fmt.Sprintf("RMS error: one %#.2g, each %#.2g", rms[0], rms[1])
 		truth := Style{Color: Black, Width: 2, Dash: []vg.Length{1, 3}}
 		above.Line("truth", term.Places, term.Truth, truth)
 		below.HLine("truth", 0, truth)
@@ -175,6 +213,22 @@ func AdditiveTerms(r *manyhyper.AdditiveResult) *Figure {
 		p.Range(p.Axes().Xmin, p.Axes().Xmax, low, high)
 	}
 	return f
+}
+
+// termError returns the root mean square error of all single estimates of a function, at all places.
+// Fit k of the term is meant. The mean square of a place is the square of the mean error plus the
+// variance.
+func termError(term manyhyper.AdditiveTerm, k int) float64 {
+	var sum float64
+	for i, e := range term.Fits[k] {
+		bias := e.Mean - chart.Nth(term.Truth, i)
+		sum += bias * bias
+		if e.Repeated() {
+			n := float64(e.N)
+			sum += math.Pow(experiment.Deviation(e), 2) * (n - 1) / n
+		}
+	}
+	return math.Sqrt(sum / float64(len(term.Fits[k])))
 }
 
 // AdditiveTable compares the models on known functions, and on two data sets that the project
@@ -219,8 +273,8 @@ var mapDifferences = []mapDifference{
 // GradientMap shows the two differences of test losses for each value of each factor: in all cells
 // with this value, and on average. Each problem has a column of panels.
 func GradientMap(r *manyhyper.MapResult) *Figure {
-	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Legend: LegendBelow, SameAxes: true,
-		Caption: fmt.Sprintf("Test loss with many hyperparameters by the CV gradient, minus the test loss by the training gradient (top) or with one hyperparameter (bottom), as a share of the larger loss. A row has all cells with this value of a factor. A cell is clear if its 95 %% interval, over %d data sets (%d of weights), excludes 0.", r.Params.DataSets, r.Params.RingsDataSets)}
+	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Legend: LegendBelow,
+		Caption: fmt.Sprintf("Test loss with many hyperparameters by the CV gradient, minus the test loss by the training gradient (top) or with one hyperparameter (bottom), as a share of the larger loss. A row has all cells with this value of a factor, so each cell occurs once in every block of rows. A cell is clear if its 95 %% interval, over %d data sets (%d of weights), excludes 0. Intervals of means are over data sets, not cells.", r.Params.DataSets, r.Params.RingsDataSets)}
 	rows := 0
 	for _, d := range mapDifferences {
 		var panels []*Panel
@@ -231,7 +285,29 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 		}
 		f.Panels = append(f.Panels, panels)
 	}
-	const rowHeight, around = 13, 62 // in points; around is the height of a panel's title and labels
+	const shared, much = "usual scale", 4 // another scale is for differences that are much smaller, by this factor
+	reach := func(p *Panel) float64 {
+		data := chart.AxesOf(p.Plot)
+		return max(0, -data.Xmin, data.Xmax)
+	}
+	all, most := slices.Concat(f.Panels...), 0.
+	for _, p := range all {
+		most = max(most, reach(p))
+	}
+	for _, p := range all {
+		left, right := -1., 0. // no difference is below left, but its interval may be
+		if own := reach(p); own > 0 && much*own < most {
+			p.Plot.Title.Text = strings.Replace(p.Plot.Title.Text, ": ", ":\n", 1) + ", other scale"
+			left, right = -own, own
+		} else {
+			p.SharedAxes = shared
+		}
+		const share, top = .05, .75 // share of the axis beside the data; top is for the mean of the first row
+		data := chart.AxesOf(p.Plot)
+		left, right = min(data.Xmin, left), max(data.Xmax, right)
+		p.Range(left-share*(right-left), right+share*(right-left), .5-float64(rows), top)
+	}
+	const rowHeight, around = 15, 68 // in points; around is the height of a panel's title and labels
 	f.Height = vg.Length(len(f.Panels)) * vg.Length(around+rowHeight*rows)
 	return f
 }
@@ -242,16 +318,17 @@ var mapLabels = []string{"%g examples", "%g hyperparameters", "splits fit %g of 
 // drawMap draws a difference for all values of all factors of a problem, each in a row. An empty row
 // separates two factors. It returns the number of rows.
 func drawMap(p *Panel, r *manyhyper.MapResult, problem string, d mapDifference) (rows int) {
+	cells := slices.SortedStableFunc(slices.Values(r.CellsOf(problem)), func(a, b manyhyper.MapCell) int { return cmp.Compare(d.ofCell(a).Mean, d.ofCell(b).Mean) })
+	faint := func(c color.NRGBA) color.NRGBA { c.A = 130; return c }
 	marks := []struct {
 		name  string
 		style Style
 		x, y  []float64
 	}{
-		{"cell, clearly better", Style{Color: Blue, GlyphRadius: 2}, nil, nil},
+		{"cell, clearly better", Style{Color: faint(Blue), GlyphRadius: 2}, nil, nil},
 		{"cell, not clear", Style{Color: Grey, Glyph: draw.RingGlyph{}, GlyphRadius: 2}, nil, nil},
 		{"cell, clearly worse", Style{Color: Vermilion, Glyph: draw.CrossGlyph{}, GlyphRadius: 2.5}, nil, nil},
 	}
-	cells := r.CellsOf(problem)
 	var labels []string
 	var at []float64
 	var means []experiment.Estimate
@@ -264,28 +341,39 @@ func drawMap(p *Panel, r *manyhyper.MapResult, problem string, d mapDifference) 
 				continue
 			}
 			y := 0 - float64(len(labels)) // not −0
-			labels, at, means = append(labels, fmt.Sprintf(mapLabels[factor], e.Level)), append(at, y), append(means, d.ofEffect(e))
-			for _, c := range cells {
-				if []float64{float64(c.Train), float64(c.Hyperparameters), c.Share, c.Noise}[factor] == e.Level {
-					m := &marks[1+d.ofCell(c).Sign()]
-					m.x, m.y = append(m.x, d.ofCell(c).Mean), append(m.y, y)
-				}
+			labels, at, means = append(labels, fmt.Sprintf(mapLabels[factor], e.Level)), append(at, y+meanAbove), append(means, d.ofEffect(e))
+			in := slices.DeleteFunc(slices.Clone(cells), func(c manyhyper.MapCell) bool {
+				return []float64{float64(c.Train), float64(c.Hyperparameters), c.Share, c.Noise}[factor] != e.Level
+			})
+			for i, c := range in {
+				m := &marks[1+d.ofCell(c).Sign()]
+				m.x, m.y = append(m.x, d.ofCell(c).Mean), append(m.y, y+lane(i, len(in)))
 			}
 		}
 	}
+	mean, low, high := meansAndEnds(means)
+	p.Line("mean of the cells, along a factor", mean, at, Style{Color: Grey, Width: .5, Unlisted: true})
 	for _, m := range marks {
 		p.Scatter(m.name, m.x, m.y, m.style)
 	}
-	mean, low, high := meansAndEnds(means)
-	p.Line("mean of the cells, along a factor", mean, at, Style{Color: Black, Width: .7, Unlisted: true})
-	p.Strokes("95 % interval of the mean", low, at, high, at, Style{Color: Black, Width: 2.5})
-	p.Scatter("mean of the cells", mean, at, Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 2.5})
+	p.Strokes("95 % interval of the mean", low, at, high, at, Style{Color: Black, Width: 1.5})
+	p.Scatter("mean of the cells", mean, at, Style{Color: Black, Glyph: chart.TickGlyph{}, GlyphRadius: 2.5})
 	p.VLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	p.Rows(vg.Length(math.Inf(1)), labels)
-	const left, room = -1, .05 // no difference is below left, but its interval may be
-	data := chart.AxesOf(p.Plot)
-	p.Range(min(data.Xmin, left)-room, data.Xmax+room, .5-float64(len(labels)), .5)
 	return len(labels)
+}
+
+// The mean of a row is meanAbove above the row, so that it hides no cell.
+const meanAbove = .42
+
+// lane returns the offset of a cell in its row. If there are many cells, neighbours are in different
+// lanes.
+func lane(i, cells int) float64 {
+	const few, apart = 8, .15
+	if cells <= few {
+		return 0
+	}
+	return apart * float64(i%3-1)
 }
 
 // effectWord returns the word "helps" or "harms" for a difference of losses. If the interval of the
@@ -317,7 +405,7 @@ func KeptGradientMap() *Figure {
 	r := manyhyper.KeptMap()
 	f := GradientMap(r)
 	f.Name = "gradient_map_kept"
-	f.Caption = fmt.Sprintf("The kept map, drawn like the map above, on %d data sets a cell (%d of weights). Left of 0 the CV gradient helps (top), or many hyperparameters do (bottom).", r.Params.DataSets, r.Params.RingsDataSets)
+	f.Caption = fmt.Sprintf("The kept map, with three lanes in a row, on %d data sets a cell (%d of weights).", r.Params.DataSets, r.Params.RingsDataSets)
 	return f
 }
 
@@ -350,94 +438,6 @@ func KeptGradientMapTable() *Table {
 		}
 		t.Rows = append(t.Rows, row)
 		first = last
-	}
-	return t
-}
-
-// OuterPenalty shows the risk as a function of the weight of the outer penalty, for both gradients.
-// To the left is the weight 0, at which there are also methods without an outer penalty. To the right
-// is the weight that is chosen without test data.
-func OuterPenalty(r *searches.StochasticResult) *Figure {
-	p := r.Params
-	panel := NewPanel("risk", "", "weight of the outer penalty", "mean logistic loss on test examples").Grid()
-	weights := Log10s(p.Weights)
-	low, high := chart.Nth(weights, 0), chart.Nth(weights, len(weights)-1)
-	span := max(high-low, 1)
-	without, chosen := low-span/2, high+span/3 // places beside the weights
-	risk := func(name string) experiment.Estimate {
-		m, _ := r.Find(name)
-		return m.Risk
-	}
-	type series struct {
-		name  string
-		x     []float64
-		risks []experiment.Estimate
-		style Style
-	}
-	var all []series
-	apart := .015 * span // so that marks do not cover each other
-	for k, s := range []struct {
-		alone, penalty string
-		series
-	}{
-		{searches.StochasticAlone, searches.StochasticPenalty, series{"stochastic CVGM", nil, r.Stochastic, Style{Color: Blue, GlyphRadius: 3}}},
-		{searches.StochasticTraining, searches.StochasticTrainPenalty, series{"training gradient", nil, r.Training, Style{Color: Vermilion, Dash: []vg.Length{6, 3}, Glyph: draw.PyramidGlyph{}, GlyphRadius: 3.5}}},
-	} {
-		for _, x := range slices.Concat([]float64{without}, weights, []float64{math.NaN(), chosen}) {
-			s.x = append(s.x, x+float64(2*k-1)*apart)
-		}
-		s.risks = slices.Concat([]experiment.Estimate{risk(s.alone)}, s.risks, []experiment.Estimate{{}, risk(s.penalty)})
-		all = append(all, s.series)
-	}
-	for k, s := range []series{
-		{name: searches.StochasticPlain, style: Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 3}},
-		{name: searches.StochasticRandom, style: Style{Color: Grey, Glyph: draw.RingGlyph{}, GlyphRadius: 3.5}},
-		{name: searches.StochasticCMAES, style: Style{Color: Green, Glyph: draw.CrossGlyph{}, GlyphRadius: 3.5}},
-	} {
-		s.x, s.risks = []float64{without - float64(3+2*k)*apart}, []experiment.Estimate{risk(s.name)}
-		all = append(all, s)
-	}
-	var ends []float64
-	for _, s := range all {
-		_, low, high := meansAndEnds(s.risks)
-		ends = slices.Concat(ends, low, high)
-	}
-	steep := chart.IsSteep(ends)
-	panel.LogAxes(true, steep).Beside(low, high, plot.Tick{Value: without, Label: "0"}, plot.Tick{Value: chosen, Label: "chosen"})
-	for k, s := range all {
-		mean, low, high := meansAndEnds(s.risks)
-		if steep {
-			mean, low, high = Log10s(mean), Log10s(low), Log10s(high)
-		}
-		if k < 2 {
-			panel.Measured(s.name, s.x, mean, low, high, s.style)
-			continue
-		}
-		style := s.style
-		style.Unlisted, style.Width = true, 1
-		panel.Strokes(s.name+", 95 % interval", s.x, low, s.x, high, style)
-		panel.Scatter(s.name, s.x, mean, s.style)
-	}
-	return &Figure{Name: "outer_penalty", Width: 8 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{panel}},
-		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start. The chosen weight has the lowest nested risk on each data set. Means over %d data sets, with 95 %% intervals.", p.Rings.NumHyperparameters(), p.DataSets)}
-}
-
-// StochasticTable lists the methods with their numbers of fits.
-func StochasticTable(r *searches.StochasticResult) *Table {
-	p := r.Params
-	t := &Table{
-		Name: "stochastic", Caption: fmt.Sprintf("%d weights of a network as hyperparameters, over %d data sets", p.Rings.NumHyperparameters(), p.DataSets),
-		Header: []string{"Method", "Fits", "Risk", "Stochastic CVGM with penalty minus it", "Lower on"},
-		Note: fmt.Sprintf("Mean logistic losses on test examples, with 95 %% confidence intervals; differences are paired. The fits include the choice of the penalty's weight, among %d weights by %d outer folds. "+
-			"Plain CVGM is a quasi-Newton search on the CV loss of %d fixed splits. CMA-ES and random search minimise the same loss without a gradient. Stochastic CVGM draws %d splits that fit the share %.2g of the rows at each of its %d steps. The training gradient descends the loss of the fit on its own rows.",
-			len(p.Weights), p.OuterFolds, p.Rings.K, p.Fresh, p.FreshP, p.Steps),
-	}
-	for _, m := range r.Methods {
-		difference, wins := any(nil), any(nil)
-		if m.Name != searches.StochasticPenalty {
-			difference, wins = chart.Estimated(m.PenaltyLess.Difference, 3), fmt.Sprintf("%.0f %%", 100*m.PenaltyLess.Wins)
-		}
-		t.Rows = append(t.Rows, []any{m.Name, m.Fits, chart.Estimated(m.Risk, 3), difference, wins})
 	}
 	return t
 }

@@ -58,7 +58,8 @@ func TestOuterPenaltyHasAllMethods(t *testing.T) {
 	}
 }
 
-// The lower panels have the estimates minus the functions, on one scale.
+// The lower panels have the estimates minus the functions, on one scale. The errors in the titles are
+// larger than the errors of the means, because they include the variance.
 func TestAdditiveTermsHasErrors(t *testing.T) {
 	e := func(mean float64) []experiment.Estimate {
 		return []experiment.Estimate{{Mean: mean, Margin: .25, N: 4}, {Mean: mean + 1, Margin: .25, N: 4}}
@@ -74,7 +75,7 @@ func TestAdditiveTermsHasErrors(t *testing.T) {
 		}
 	}
 	a, b := below[0].Axes(), below[1].Axes()
-	if a.Ymin != b.Ymin || a.Ymax != b.Ymax || b.Ymax < 8 || below[0].Plot.Title.Text != "RMS: one 0.5, each 0" {
+	if a.Ymin != b.Ymin || a.Ymax != b.Ymax || b.Ymax < 8 || below[0].Plot.Title.Text != "RMS error: one 0.52, each 0.14" {
 		t.Errorf("axes %v and %v, title %q", a, b, below[0].Plot.Title.Text)
 	}
 }
@@ -92,8 +93,8 @@ func TestGradientMapHasAllCells(t *testing.T) {
 		{Problem: manyhyper.MapOfPenalties, Factor: 3, Level: 1, CVLessTraining: experiment.Estimate{Mean: -.0625, Margin: .0625, N: 5}}}}
 	panel := GradientMap(r).Panels[0][0]
 	text := (&Figure{Panels: [][]*Panel{{panel}}}).CSV()
-	for _, want := range []string{"clearly better\",-0.5,0", "not clear\",0.05,0", "clearly worse\",0.25,-1", "mean of the cells,-0.225,0", "mean of the cells,0.25,-1", "of the mean,0.375,-1",
-		"clearly better\",-0.5,-5", "not clear\",0.05,-5", "clearly worse\",0.25,-5", "mean of the cells,-0.0625,-5"} {
+	for _, want := range []string{"clearly better\",-0.5,0", "not clear\",0.05,0", "clearly worse\",0.25,-1", "mean of the cells,-0.225,0.42", "mean of the cells,0.25,-0.58", "of the mean,0.375,-0.58",
+		"clearly better\",-0.5,-5", "not clear\",0.05,-5", "clearly worse\",0.25,-5", "mean of the cells,-0.0625,-4.58"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
@@ -104,5 +105,60 @@ func TestGradientMapHasAllCells(t *testing.T) {
 	}
 	if want := []string{"20 examples", "80 examples", "", "", "", "noise 1"}; !slices.Equal(labels, want) {
 		t.Errorf("labels %q, want %q", labels, want)
+	}
+}
+
+// A panel with much smaller differences than the others has a scale of its own, which its title
+// names. In a long row, neighbouring cells are in different lanes.
+func TestGradientMapOtherScale(t *testing.T) {
+	r := &manyhyper.MapResult{}
+	for k, problem := range manyhyper.MapProblems {
+		size := []float64{.5, .5, .01}[k]
+		for i := range 9 {
+			e := experiment.Estimate{Mean: size * float64(i-4) / 4, Margin: .001, N: 5}
+			r.Cells = append(r.Cells, manyhyper.MapCell{MapPlace: manyhyper.MapPlace{Problem: problem, Train: 20}, CVLessTraining: e, ManyLessOne: experiment.Estimate{Mean: .5, Margin: .1, N: 5}})
+		}
+		r.Effects = append(r.Effects, manyhyper.MapEffect{Problem: problem, Level: 20})
+	}
+	f := GradientMap(r)
+	checkFigure(t, f)
+	for i, row := range f.Panels {
+		for k, p := range row {
+			other := i == 0 && k == 2
+			if got := strings.HasSuffix(p.Plot.Title.Text, ", other scale"); got != other || (p.SharedAxes == "") != other {
+				t.Errorf("%q shares the axes %q", p.Plot.Title.Text, p.SharedAxes)
+			}
+		}
+	}
+	if axes := f.Panels[0][2].Axes(); axes.Xmin < -.02 || axes.Xmax > .02 {
+		t.Errorf("the other scale is %v", axes)
+	}
+	for _, want := range []string{"clearly better\",-0.5,-0.15", "clearly better\",-0.375,0,", "clearly better\",-0.25,0.15"} {
+		if !strings.Contains(f.CSV(), want) {
+			t.Errorf("no %s in\n%s", want, f.CSV())
+		}
+	}
+}
+
+// The smaller group of columns has the words "other scale". All columns have the same x axis, and
+// the columns of a group the same y axis.
+func TestShareScales(t *testing.T) {
+	panels := make([][]*Panel, 2)
+	for i := range panels {
+		for _, length := range []float64{1, .2, .3} {
+			p := NewPanel("", "title", "x", "y")
+			p.Line("l", []float64{0, 10 * length}, []float64{1 - length, 1}, Style{})
+			panels[i] = append(panels[i], p)
+		}
+	}
+	shareScales(panels)
+	a, b, c := panels[0][0].Axes(), panels[0][1].Axes(), panels[1][2].Axes()
+	if b != c || a.Xmin != b.Xmin || a.Xmax != b.Xmax || a.Ymin > 0 || b.Ymin < .6 {
+		t.Errorf("axes %v, %v and %v", a, b, c)
+	}
+	for j, want := range []string{"title, other scale", "title", "title"} {
+		if got := panels[0][j].Plot.Title.Text; got != want {
+			t.Errorf("column %d: %s, want %s", j, got, want)
+		}
 	}
 }

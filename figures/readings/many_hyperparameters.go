@@ -144,5 +144,5 @@ func Additive(r *manyhyper.AdditiveResult) string {
 
 // AdditiveTerms explains the figure.
 func AdditiveTerms(*manyhyper.AdditiveResult) string {
-	return "Functions that bend much need a small penalty, and straight lines need a large one. One penalty for all terms is a compromise."
+	return "Functions that bend much need a smaller penalty than straight lines. One penalty is a compromise; the titles show where it errs more."
 }
