@@ -261,17 +261,13 @@ func MyDataLearning(r *mydata.Result) []Output {
 	}
 	const inRow = 2
 	f := &Figure{Name: "my_data_learning", Legend: LegendBelow, Panels: slices.Collect(slices.Chunk(panels, inRow)),
-		Caption: fmt.Sprintf("%s: the CV loss of fits to an eighth, a quarter, a half and all of each split's training rows, at the tuned hyperparameters. Strokes reach 1.96 standard errors to either side. The title has the last change and %d standard errors of the paired difference; a change within them is not clear.%s", r.Name, clearGain, shownNote(len(models)))}
+		Caption: fmt.Sprintf("%s: the CV loss of fits to an eighth, a quarter, a half and all of each split's training rows, at the tuned hyperparameters. Strokes reach 1.96 standard errors to either side. The title has the last change and %d standard errors of the paired difference; a change within them is not clear.%s", r.Name, mydata.ClearGain, shownNote(len(models)))}
 	f.Width, f.Height = vg.Length(min(len(panels), inRow))*4.6*vg.Inch, vg.Length(.5+3.2*float64(len(f.Panels)))*vg.Inch
 	if len(panels) == 1 {
 		f.Width = 5.4 * vg.Inch
 	}
 	return []Output{f}
 }
-
-// clearGain is the number of standard errors beyond which a change of the learning curve is clear,
-// as in the text below the figure.
-const clearGain = 2
 
 // bandErrors is the half-width of a 95 % interval, in standard errors.
 const bandErrors = 1.96
@@ -293,7 +289,7 @@ func myLearning(r *mydata.Result, m mydata.Model) *Panel {
 	}
 	title := modelTitle(r, m, labelName)
 	if n := len(l.Rows); n > 1 && chart.Drawable(l.Gain, l.GainError) {
-		title += fmt.Sprintf("\nfrom %.0f to %.0f rows: %s ± %s (%d standard errors)", l.Rows[n-2], l.Rows[n-1], chart.Typeset(fmt.Sprintf("%+.3g", 0-l.Gain)), chart.Typeset(fmt.Sprintf("%.3g", clearGain*l.GainError)), clearGain)
+		title += fmt.Sprintf("\nfrom %.0f to %.0f rows: %s ± %s (%d standard errors)", l.Rows[n-2], l.Rows[n-1], chart.Typeset(fmt.Sprintf("%+.3g", 0-l.Gain)), chart.Typeset(fmt.Sprintf("%.3g", mydata.ClearGain*l.GainError)), mydata.ClearGain)
 	}
 	steep := chart.IsSteep(slices.Concat(low, high, []float64{m.ConstantLoss}))
 	p := NewPanel(panelName(r, m, "learning"), title, "training rows", "CV loss: "+m.LossName).LogAxes(true, steep).Grid()

@@ -301,9 +301,6 @@ func pathOf(m mydata.Model) string {
 		path.Hyper, path.At[low], path.At[high], path.Tuned, nameOf(m.Features[path.Features[0]]), nth(path.Coefficients[0], low), nth(path.Coefficients[0], high))
 }
 
-// clearGain is the number of standard errors beyond which a change of the learning curve is clear.
-const clearGain = 2
-
 // MyDataLearning says whether more rows would help.
 func MyDataLearning(r *mydata.Result) string {
 	var all []string
@@ -319,16 +316,16 @@ func MyDataLearning(r *mydata.Result) string {
 		if m.ConstantLoss > 0 {
 			share = fmt.Sprintf(" (%.2g %% of a constant prediction's loss)", 100*math.Abs(l.Gain)/m.ConstantLoss)
 		}
-		what, sum := "falls", fmt.Sprintf("The change is within %d standard errors: more rows of this kind promise little.", clearGain)
+		what, sum := "falls", fmt.Sprintf("The change is within %d standard errors: more rows of this kind promise little.", mydata.ClearGain)
 		if l.Gain < 0 {
 			what = "rises"
 		}
 		switch {
-		case math.Abs(l.Gain) <= clearGain*l.GainError && l.Gain+clearGain*l.GainError > little*m.ConstantLoss:
-			sum = fmt.Sprintf("The change is within %d standard errors, so it is open whether more rows would help.", clearGain)
-		case l.Gain > clearGain*l.GainError:
+		case math.Abs(l.Gain) <= mydata.ClearGain*l.GainError && l.Gain+mydata.ClearGain*l.GainError > little*m.ConstantLoss:
+			sum = fmt.Sprintf("The change is within %d standard errors, so it is open whether more rows would help.", mydata.ClearGain)
+		case l.Gain > mydata.ClearGain*l.GainError:
 			sum = "More rows are likely to help."
-		case l.Gain < -clearGain*l.GainError:
+		case l.Gain < -mydata.ClearGain*l.GainError:
 			sum = "The hyperparameters fit fewer rows better by chance, or the rows differ: do not read more from this picture."
 		}
 		all = append(all, fmt.Sprintf("%sFrom %.0f to %.0f training rows the CV loss %s by %.3g, with a standard error of %.3g%s. %s", ofClass(m, models), l.Rows[n-2], l.Rows[n-1], what, math.Abs(l.Gain), l.GainError, share, sum))

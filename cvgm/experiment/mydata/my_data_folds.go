@@ -138,6 +138,9 @@ type Learning struct {
 	Gain, GainError float64
 }
 
+// ClearGain is the number of standard errors beyond which a Gain is clear.
+const ClearGain = 2
+
 // learningParts are the shares of the training rows in a learning curve.
 var learningParts = []float64{.125, .25, .5, 1}
 
