@@ -195,6 +195,11 @@ func TestAlt(t *testing.T) {
 	}
 	f.Changed = ""
 	right := f.Panels[0][1]
+	right.Plot.X.Label.Text = "← better     worse →\nsteps"
+	if got := f.Alt(); !strings.Contains(got, "over ← better worse → steps;") {
+		t.Errorf("%s", got)
+	}
+	right.Plot.X.Label.Text = "step"
 	f.Panels[0] = []*Panel{right, right, right, right}
 	over := strings.Repeat(" right: accuracy over step.", 4)
 	if got, want := f.Alt(), "4 panels."+over+" In each: series “curve”, “points”, with 95 % intervals."; got != want {

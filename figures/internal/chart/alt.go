@@ -58,16 +58,21 @@ func (f *Figure) altPanels() string {
 
 // altAxes describes the axes of the panel, and lists the labels of its rows.
 func (p *Panel) altAxes() string {
-	title, x, y := strings.ReplaceAll(cmp.Or(p.Plot.Title.Text, p.Name), "\n", ", "), p.Plot.X.Label.Text, strings.ReplaceAll(p.Plot.Y.Label.Text, "\n", " ")
+	title := flat(strings.ReplaceAll(cmp.Or(p.Plot.Title.Text, p.Name), "\n", ", "))
+	x, y := flat(p.Plot.X.Label.Text), flat(p.Plot.Y.Label.Text)
 	if ticks, rows := p.Plot.Y.Tick.Marker.(plot.ConstantTicks); rows {
-		labels := Mapped(ticks, func(t plot.Tick) string { return "“" + strings.ReplaceAll(t.Label, "\n", " ") + "”" })
-		return fmt.Sprintf("%s: %s; rows %s", title, strings.ReplaceAll(x, "\n", " "), strings.Join(labels, ", "))
+		labels := Mapped(ticks, func(t plot.Tick) string { return "“" + flat(t.Label) + "”" })
+		return fmt.Sprintf("%s: %s; rows %s", title, x, strings.Join(labels, ", "))
 	}
 	if x == "" || y == "" {
 		return title
 	}
 	return fmt.Sprintf("%s: %s over %s", title, y, x)
 }
+
+// flat returns a text in one line. A single space replaces line breaks and the wide gaps of a
+// label with two sides.
+func flat(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // altSeries lists the visible series of the panel. It omits a series without a legend entry if the
 // name of the series begins with the name of another series.
