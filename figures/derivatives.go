@@ -26,14 +26,14 @@ func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 	smooth, linear, jump := Style{Color: color.NRGBA{140, 165, 195, 255}, Width: 1}, Style{Color: Blue, Width: 1.5}, Style{Color: Vermilion, Width: 1.5}
 	truncation, rounding := Style{Color: Black, Width: .7, Dash: []vg.Length{2, 2}}, Style{Color: Black, Width: .7, Dash: []vg.Length{6, 2, 1, 2}}
 	f := &Figure{Name: "derivative_errors", Width: 10 * vg.Inch, Height: 7.4 * vg.Inch, SameAxes: true, Legend: LegendBelow,
-		Entries: []LegendEntry{{Name: "follows the guides", Style: smooth}, {Name: "linear", Style: linear}, {Name: "crosses a kink", Style: jump}, {Name: "h²: truncation", Style: truncation}, {Name: "10⁻¹⁶/h: rounding", Style: rounding}},
-		Caption: "Central differences against the exact derivative: their relative difference by step size, one line for each input of each example; the table below names them all. " +
+		Entries: []LegendEntry{{Name: "follows the guides", Style: smooth}, {Name: "linear", Style: linear}, {Name: "crosses a kink", Style: jump}, {Name: "δ²: truncation", Style: truncation}, {Name: "10⁻¹⁶/δ: rounding", Style: rounding}},
+		Caption: "Central differences against the exact derivative: their relative difference by step size δ, one line for each input of each example; the table below names them all. " +
 			"A named line leaves the guides where its step is long: a linear solution has no truncation error, and a step across a kink is off at once. A difference of 0 is drawn at 10⁻¹⁶."}
 	// The CSV lists the points in ascending order of the step.
 	steps := backwards(Log10s(r.Steps))
 	var panels []*Panel
 	for _, name := range r.Examples() {
-		p := NewPanel(name, name, "step h", "relative difference").LogAxes(true, false).ClampLow(derivativeFloor).Grid()
+		p := NewPanel(name, name, "step δ", "relative difference").LogAxes(true, false).ClampLow(derivativeFloor).Grid()
 		p.Direct = true
 		named := 0
 		for _, c := range r.Checks {
@@ -55,10 +55,10 @@ func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 			}
 			p.Line(chart.Subscripted(shortInputs.Replace(c.Input)), steps, y, style)
 		}
-		// Two guides show the parts of the error of a central difference: h² is the truncation
-		// error, and 1e-16/h is the rounding error.
-		p.Across("h²: truncation", -2, 1, 0, truncation)
-		p.Across("10⁻¹⁶/h: rounding", 1, 1, -16, rounding)
+		// Two guides show the parts of the error of a central difference: δ² is the truncation
+		// error, and 1e-16/δ is the rounding error.
+		p.Across("δ²: truncation", -2, 1, 0, truncation)
+		p.Across("10⁻¹⁶/δ: rounding", 1, 1, -16, rounding)
 		panels = append(panels, p)
 	}
 	f.Panels = slices.Collect(slices.Chunk(panels, columns))

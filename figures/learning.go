@@ -143,7 +143,7 @@ func LearnedLossPath(r *differentiability.Learning) *Figure {
 		shape.Line(name, margins, curves[k], style)
 	}
 	return &Figure{Name: "learned_loss", Width: 8.5 * vg.Inch, Height: 3.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{weights, shape}},
-		Caption: "A loss learned as a convex combination of four. Left: the weights of the four along the search. Right: the four losses and, broad and grey, their combination at the end."}
+		Caption: "A loss learned as a convex combination of four. Left: the weights of the four along the search. Right: the four losses of the margin m and, broad and grey, their combination at the end: max(0, 1−m), its square, e⁻ᵐ and log(1+e⁻²ᵐ)."}
 }
 
 // LearnedLossTable compares the learned loss with each single loss.

@@ -274,7 +274,7 @@ var mapDifferences = []mapDifference{
 // with this value, and on average. Each problem has a column of panels.
 func GradientMap(r *manyhyper.MapResult) *Figure {
 	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Test loss with many hyperparameters by the CV gradient, minus the test loss by the training gradient (top) or with one hyperparameter (bottom), as a share of the larger loss. A row has all cells with this value of a factor, so each cell occurs once in every block of rows. A cell is clear if its 95 %% interval, over %d data sets (%d of weights), excludes 0. Intervals of means are over data sets, not cells.", r.Params.DataSets, r.Params.RingsDataSets)}
+		Caption: fmt.Sprintf("Test loss with many hyperparameters by the CV gradient, minus the test loss by the training gradient (top) or with one hyperparameter (bottom), as a share of the larger loss. A row has all cells with this value of a factor, so each cell occurs once in every block of rows. A cell is clear if its 95 %% interval, over %d data sets (%d of weights), excludes 0. Intervals of means are over data sets, not cells. Brackets count the cells that are clearly better and worse.", r.Params.DataSets, r.Params.RingsDataSets)}
 	rows := 0
 	for _, d := range mapDifferences {
 		var panels []*Panel
@@ -319,7 +319,7 @@ var mapLabels = []string{"%g examples", "%g hyperparameters", "splits fit %g of 
 // separates two factors. It returns the number of rows.
 func drawMap(p *Panel, r *manyhyper.MapResult, problem string, d mapDifference) (rows int) {
 	cells := slices.SortedStableFunc(slices.Values(r.CellsOf(problem)), func(a, b manyhyper.MapCell) int { return cmp.Compare(d.ofCell(a).Mean, d.ofCell(b).Mean) })
-	faint := func(c color.NRGBA) color.NRGBA { c.A = 130; return c }
+	faint := func(c color.NRGBA) color.NRGBA { c.A = 110; return c }
 	marks := []struct {
 		name  string
 		style Style
@@ -341,23 +341,26 @@ func drawMap(p *Panel, r *manyhyper.MapResult, problem string, d mapDifference) 
 				continue
 			}
 			y := 0 - float64(len(labels)) // not −0
-			labels, at, means = append(labels, fmt.Sprintf(mapLabels[factor], e.Level)), append(at, y+meanAbove), append(means, d.ofEffect(e))
+			at, means = append(at, y+meanAbove), append(means, d.ofEffect(e))
 			in := slices.DeleteFunc(slices.Clone(cells), func(c manyhyper.MapCell) bool {
 				return []float64{float64(c.Train), float64(c.Hyperparameters), c.Share, c.Noise}[factor] != e.Level
 			})
+			var counts [3]int // of cells that are clearly better, not clear and clearly worse
 			for i, c := range in {
-				m := &marks[1+d.ofCell(c).Sign()]
+				kind := 1 + d.ofCell(c).Sign()
+				m := &marks[kind]
 				m.x, m.y = append(m.x, d.ofCell(c).Mean), append(m.y, y+lane(i, len(in)))
+				counts[kind]++
 			}
+			labels = append(labels, fmt.Sprintf(mapLabels[factor]+" (%d : %d)", e.Level, counts[0], counts[2]))
 		}
 	}
 	mean, low, high := meansAndEnds(means)
-	p.Line("mean of the cells, along a factor", mean, at, Style{Color: Grey, Width: .5, Unlisted: true})
 	for _, m := range marks {
 		p.Scatter(m.name, m.x, m.y, m.style)
 	}
-	p.Strokes("95 % interval of the mean", low, at, high, at, Style{Color: Black, Width: 1.5})
-	p.Scatter("mean of the cells", mean, at, Style{Color: Black, Glyph: chart.TickGlyph{}, GlyphRadius: 2.5})
+	p.Strokes("95 % interval of the mean", low, at, high, at, Style{Color: Black, Width: 2})
+	p.Scatter("mean of the cells", mean, at, Style{Color: Black, Glyph: chart.TickGlyph{}, GlyphRadius: 3.5})
 	p.VLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	p.Rows(vg.Length(math.Inf(1)), labels)
 	return len(labels)
@@ -369,11 +372,11 @@ const meanAbove = .42
 // lane returns the offset of a cell in its row. If there are many cells, neighbours are in different
 // lanes.
 func lane(i, cells int) float64 {
-	const few, apart = 8, .15
+	const few, lanes, apart = 8, 5, .1
 	if cells <= few {
 		return 0
 	}
-	return apart * float64(i%3-1)
+	return apart * float64(i%lanes-lanes/2)
 }
 
 // effectWord returns the word "helps" or "harms" for a difference of losses. If the interval of the
@@ -405,7 +408,7 @@ func KeptGradientMap() *Figure {
 	r := manyhyper.KeptMap()
 	f := GradientMap(r)
 	f.Name = "gradient_map_kept"
-	f.Caption = fmt.Sprintf("The kept map, with three lanes in a row, on %d data sets a cell (%d of weights).", r.Params.DataSets, r.Params.RingsDataSets)
+	f.Caption = fmt.Sprintf("The kept map, drawn like the map above, on %d data sets a cell (%d of weights). The height of a mark within its row has no meaning.", r.Params.DataSets, r.Params.RingsDataSets)
 	return f
 }
 

@@ -103,7 +103,7 @@ func TestGradientMapHasAllCells(t *testing.T) {
 	for _, tick := range panel.Plot.Y.Tick.Marker.Ticks(-9, 1) {
 		labels = append(labels, tick.Label)
 	}
-	if want := []string{"20 examples", "80 examples", "", "", "", "noise 1"}; !slices.Equal(labels, want) {
+	if want := []string{"20 examples (1 : 0)", "80 examples (0 : 1)", "", "", "", "noise 1 (1 : 1)"}; !slices.Equal(labels, want) {
 		t.Errorf("labels %q, want %q", labels, want)
 	}
 }
@@ -133,7 +133,7 @@ func TestGradientMapOtherScale(t *testing.T) {
 	if axes := f.Panels[0][2].Axes(); axes.Xmin < -.02 || axes.Xmax > .02 {
 		t.Errorf("the other scale is %v", axes)
 	}
-	for _, want := range []string{"clearly better\",-0.5,-0.15", "clearly better\",-0.375,0,", "clearly better\",-0.25,0.15"} {
+	for _, want := range []string{"clearly better\",-0.5,-0.2", "clearly better\",-0.375,-0.1,", "clearly better\",-0.25,0,"} {
 		if !strings.Contains(f.CSV(), want) {
 			t.Errorf("no %s in\n%s", want, f.CSV())
 		}

@@ -24,7 +24,7 @@ func init() {
 // tangents, which come from the derivatives.
 func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Solutions along a hyperparameter, with tangents that the exact derivatives give. A tangent touches its line at a dot. In the middle of each eighth of an axis, this is the point with the longest tangent. The figure has the %d coordinates of θ and, in the last row, the multipliers of the %d training examples that move over the longest parts of the paths. Entries at rest at a bound have no tangents. A tangent ends at a kink: where the derivative changes by more than a quarter. Derivatives that are 0 coincide, and are drawn on each other.", shownCoordinates, shownExamples)}
+		Caption: fmt.Sprintf("Solutions along a hyperparameter, with tangents that the exact derivatives give. A tangent touches its line at a dot. In the middle of each eighth of an axis, this is the point with the longest tangent. The figure has the %d coordinates of θ and, in the last row, the multipliers of the %d training examples that move over the longest parts of the paths. Entries at rest at a bound have no tangents. A tangent ends at a kink: where the derivative changes by more than a quarter. Derivatives that are 0 coincide: there, broad lines lie below thin ones.", shownCoordinates, shownExamples)}
 	var coordinates []int // the same in all panels
 	if len(r.Paths) > 0 {
 		coordinates = movingEntries(slices.DeleteFunc(slices.Clone(r.Paths), isDual)...)

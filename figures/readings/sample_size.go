@@ -15,8 +15,8 @@ import (
 func AblationAnswer(d *samplesize.AblationResult) string {
 	p, last := d.Params.Rings, len(d.Rings)-1
 	difference := d.Rings[last]
-	return fmt.Sprintf("**If the weights of the network are learned from the CV loss in place of the training loss, the test error in percentage points %s.** This is the mean over all sizes of the rings, with %d splits and after %d steps. %s %s",
-		inPoints(difference, 2), p.Ks[last/len(p.Budgets)], p.Budgets[last%len(p.Budgets)], CouldShow(pointsMatter, Points(difference.Difference)), pooled(claims.FeaturesClaim))
+	return fmt.Sprintf("**If the weights of the network are learned from the CV loss in place of the training loss, the test error in percentage points %s.** This is the mean over all sizes of the rings, with %d splits and after %d steps; with %d and %d it %s. %s %s",
+		inPoints(difference, 2), p.Ks[last/len(p.Budgets)], p.Budgets[last%len(p.Budgets)], p.Ks[0], p.Budgets[0], inPoints(d.Rings[0], 2), CouldShow(pointsMatter, Points(difference.Difference)), pooled(claims.FeaturesClaim))
 }
 
 // Ablation states the effect of the CV loss and of its gradient, separately for penalties and for
