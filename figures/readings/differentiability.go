@@ -27,7 +27,7 @@ func IncompleteJacobian() string {
 
 // DerivativeErrors explains the figure.
 func DerivativeErrors() string {
-	return "As h shrinks, the line of a right derivative falls along the dashed guide and rises again along the dash-dotted one. The line of a wrong derivative would stay level, high above their crossing."
+	return "As δ shrinks, the line of a right derivative falls along the dashed guide and rises again along the dash-dotted one. The line of a wrong derivative would stay level, high above their crossing."
 }
 
 // SolutionPaths explains the figure.
