@@ -1,17 +1,16 @@
 package figures
 
 import (
-	"cmp"
 	"fmt"
-	"image/color"
 	"math"
 	"slices"
-	"strings"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/manyhyper"
+	"cvgm/cvgm/experiment/searches"
 	"cvgm/figures/internal/chart"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -258,189 +257,90 @@ func AdditiveTable(r *manyhyper.AdditiveResult) *Table {
 	return t
 }
 
-// A mapDifference is one of the two differences of test losses that a map measures.
-type mapDifference struct {
-	name, title, axis string
-	ofCell            func(c manyhyper.MapCell) experiment.Estimate
-	ofEffect          func(e manyhyper.MapEffect) experiment.Estimate
-}
-
-var mapDifferences = []mapDifference{
-	{"CV gradient minus training gradient", "CV − training gradient", "← CV gradient better        worse →", func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining }, func(e manyhyper.MapEffect) experiment.Estimate { return e.CVLessTraining }},
-	{"many hyperparameters minus one", "many − one", "← many better        worse →", func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne }, func(e manyhyper.MapEffect) experiment.Estimate { return e.ManyLessOne }},
-}
-
-// GradientMap shows the two differences of test losses for each value of each factor: in all cells
-// with this value, and on average. Each problem has a column of panels.
-func GradientMap(r *manyhyper.MapResult) *Figure {
-	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Test loss with many hyperparameters by the CV gradient, minus the test loss by the training gradient (top) or with one hyperparameter (bottom), as a share of the larger loss. A row has all cells with this value of a factor, so each cell occurs once in every block of rows. A cell is clear if its 95 %% interval, over %d data sets (%d of weights), excludes 0. Intervals of means are over data sets, not cells. Brackets count the cells that are clearly better and worse.", r.Params.DataSets, r.Params.RingsDataSets)}
-	rows := 0
-	for _, d := range mapDifferences {
-		var panels []*Panel
-		for _, problem := range manyhyper.MapProblems {
-			p := NewPanel(d.name+", "+problem, problem+": "+d.title, d.axis, "")
-			rows = max(rows, drawMap(p, r, problem, d))
-			panels = append(panels, p)
-		}
-		f.Panels = append(f.Panels, panels)
+// OuterPenalty shows the risk as a function of the weight of the outer penalty, for both gradients.
+// To the left is the weight 0, at which there are also methods without an outer penalty. To the right
+// is the weight that is chosen without test data.
+func OuterPenalty(r *searches.StochasticResult) *Figure {
+	p := r.Params
+	panel := NewPanel("risk", "", "weight of the outer penalty", "mean logistic loss on test examples").Grid()
+	weights := Log10s(p.Weights)
+	low, high := chart.Nth(weights, 0), chart.Nth(weights, len(weights)-1)
+	span := max(high-low, 1)
+	without, chosen := low-span/2, high+span/3 // places beside the weights
+	risk := func(name string) experiment.Estimate {
+		m, _ := r.Find(name)
+		return m.Risk
 	}
-	const shared, much = "usual scale", 4 // another scale is for differences that are much smaller, by this factor
-	reach := func(p *Panel) float64 {
-		data := chart.AxesOf(p.Plot)
-		return max(0, -data.Xmin, data.Xmax)
-	}
-	all, most := slices.Concat(f.Panels...), 0.
-	for _, p := range all {
-		most = max(most, reach(p))
-	}
-	for _, p := range all {
-		left, right := -1., 0. // no difference is below left, but its interval may be
-		if own := reach(p); own > 0 && much*own < most {
-			p.Plot.Title.Text = strings.Replace(p.Plot.Title.Text, ": ", ":\n", 1) + ", other scale"
-			left, right = -own, own
-		} else {
-			p.SharedAxes = shared
-		}
-		const share, top = .05, .75 // share of the axis beside the data; top is for the mean of the first row
-		data := chart.AxesOf(p.Plot)
-		left, right = min(data.Xmin, left), max(data.Xmax, right)
-		p.Range(left-share*(right-left), right+share*(right-left), .5-float64(rows), top)
-	}
-	const rowHeight, around = 15, 68 // in points; around is the height of a panel's title and labels
-	f.Height = vg.Length(len(f.Panels)) * vg.Length(around+rowHeight*rows)
-	return f
-}
-
-// mapLabels are formats of the labels of rows, in the order of the factors.
-var mapLabels = []string{"%g examples", "%g hyperparameters", "splits fit %g of rows", "noise %g"}
-
-// drawMap draws a difference for all values of all factors of a problem, each in a row. An empty row
-// separates two factors. It returns the number of rows.
-func drawMap(p *Panel, r *manyhyper.MapResult, problem string, d mapDifference) (rows int) {
-	cells := slices.SortedStableFunc(slices.Values(r.CellsOf(problem)), func(a, b manyhyper.MapCell) int { return cmp.Compare(d.ofCell(a).Mean, d.ofCell(b).Mean) })
-	faint := func(c color.NRGBA) color.NRGBA { c.A = 110; return c }
-	marks := []struct {
+	type series struct {
 		name  string
+		x     []float64
+		risks []experiment.Estimate
 		style Style
-		x, y  []float64
+	}
+	var all []series
+	apart := .015 * span // so that marks do not cover each other
+	for k, s := range []struct {
+		alone, penalty string
+		series
 	}{
-		{"cell, clearly better", Style{Color: faint(Blue), GlyphRadius: 2}, nil, nil},
-		{"cell, not clear", Style{Color: Grey, Glyph: draw.RingGlyph{}, GlyphRadius: 2}, nil, nil},
-		{"cell, clearly worse", Style{Color: Vermilion, Glyph: draw.CrossGlyph{}, GlyphRadius: 2.5}, nil, nil},
-	}
-	var labels []string
-	var at []float64
-	var means []experiment.Estimate
-	for factor := range manyhyper.Factors {
-		if factor > 0 {
-			labels, at, means = append(labels, ""), append(at, math.NaN()), append(means, experiment.Estimate{})
+		{searches.StochasticAlone, searches.StochasticPenalty, series{"stochastic CVGM", nil, r.Stochastic, Style{Color: Blue, GlyphRadius: 3}}},
+		{searches.StochasticTraining, searches.StochasticTrainPenalty, series{"training gradient", nil, r.Training, Style{Color: Vermilion, Dash: []vg.Length{6, 3}, Glyph: draw.PyramidGlyph{}, GlyphRadius: 3.5}}},
+	} {
+		for _, x := range slices.Concat([]float64{without}, weights, []float64{math.NaN(), chosen}) {
+			s.x = append(s.x, x+float64(2*k-1)*apart)
 		}
-		for _, e := range r.Effects {
-			if e.Problem != problem || e.Factor != factor {
-				continue
-			}
-			y := 0 - float64(len(labels)) // not −0
-			at, means = append(at, y+meanAbove), append(means, d.ofEffect(e))
-			in := slices.DeleteFunc(slices.Clone(cells), func(c manyhyper.MapCell) bool {
-				return []float64{float64(c.Train), float64(c.Hyperparameters), c.Share, c.Noise}[factor] != e.Level
-			})
-			var counts [3]int // of cells that are clearly better, not clear and clearly worse
-			for i, c := range in {
-				kind := 1 + d.ofCell(c).Sign()
-				m := &marks[kind]
-				m.x, m.y = append(m.x, d.ofCell(c).Mean), append(m.y, y+lane(i, len(in)))
-				counts[kind]++
-			}
-			labels = append(labels, fmt.Sprintf(mapLabels[factor]+" (%d : %d)", e.Level, counts[0], counts[2]))
+		s.risks = slices.Concat([]experiment.Estimate{risk(s.alone)}, s.risks, []experiment.Estimate{{}, risk(s.penalty)})
+		all = append(all, s.series)
+	}
+	for k, s := range []series{
+		{name: searches.StochasticPlain, style: Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 3}},
+		{name: searches.StochasticRandom, style: Style{Color: Grey, Glyph: draw.RingGlyph{}, GlyphRadius: 3.5}},
+		{name: searches.StochasticCMAES, style: Style{Color: Green, Glyph: draw.CrossGlyph{}, GlyphRadius: 3.5}},
+	} {
+		s.x, s.risks = []float64{without - float64(3+2*k)*apart}, []experiment.Estimate{risk(s.name)}
+		all = append(all, s)
+	}
+	var ends []float64
+	for _, s := range all {
+		_, low, high := meansAndEnds(s.risks)
+		ends = slices.Concat(ends, low, high)
+	}
+	steep := chart.IsSteep(ends)
+	panel.LogAxes(true, steep).Beside(low, high, plot.Tick{Value: without, Label: "0"}, plot.Tick{Value: chosen, Label: "chosen"})
+	for k, s := range all {
+		mean, low, high := meansAndEnds(s.risks)
+		if steep {
+			mean, low, high = Log10s(mean), Log10s(low), Log10s(high)
 		}
+		if k < 2 {
+			panel.Measured(s.name, s.x, mean, low, high, s.style)
+			continue
+		}
+		style := s.style
+		style.Unlisted, style.Width = true, 1
+		panel.Strokes(s.name+", 95 % interval", s.x, low, s.x, high, style)
+		panel.Scatter(s.name, s.x, mean, s.style)
 	}
-	mean, low, high := meansAndEnds(means)
-	for _, m := range marks {
-		p.Scatter(m.name, m.x, m.y, m.style)
-	}
-	p.Strokes("95 % interval of the mean", low, at, high, at, Style{Color: Black, Width: 2})
-	p.Scatter("mean of the cells", mean, at, Style{Color: Black, Glyph: chart.TickGlyph{}, GlyphRadius: 3.5})
-	p.VLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-	p.Rows(vg.Length(math.Inf(1)), labels)
-	return len(labels)
+	return &Figure{Name: "outer_penalty", Width: 8 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{panel}},
+		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start. All marks near 0 have the weight 0. The chosen weight has the lowest nested risk on each data set. Means over %d data sets, with 95 %% intervals.", p.Rings.NumHyperparameters(), p.DataSets)}
 }
 
-// The mean of a row is meanAbove above the row, so that it hides no cell.
-const meanAbove = .42
-
-// lane returns the offset of a cell in its row. If there are many cells, neighbours are in different
-// lanes.
-func lane(i, cells int) float64 {
-	const few, lanes, apart = 8, 5, .1
-	if cells <= few {
-		return 0
-	}
-	return apart * float64(i%lanes-lanes/2)
-}
-
-// effectWord returns the word "helps" or "harms" for a difference of losses. If the interval of the
-// difference contains 0, the word is "undecided".
-func effectWord(e experiment.Estimate) string {
-	return [...]string{"helps", "undecided", "harms"}[1+e.Sign()]
-}
-
-// GradientMapTable lists all cells of the map.
-func GradientMapTable(r *manyhyper.MapResult) *Table {
+// StochasticTable lists the methods with their numbers of fits.
+func StochasticTable(r *searches.StochasticResult) *Table {
 	p := r.Params
 	t := &Table{
-		Name: "gradient_map_cells", Caption: fmt.Sprintf("When the gradient of the CV loss helps, and when many hyperparameters do: %d cells", len(r.Cells)),
-		Header: []string{"Problem", "N", "Hyperparameters", "Share", "Noise", "CV minus training gradient", "CV gradient", "Many minus one", "Many", "CV loss, one", "CV loss, many", "Test loss, one", "Test loss, many", "Test loss, training gradient"},
-		Brief:  []string{"Problem", "N", "Hyperparameters", "Share", "Noise", "CV minus training gradient", "CV gradient", "Many minus one", "Many", "CV loss, one", "CV loss, many"},
-		Note: fmt.Sprintf("Differences of test losses are paired and shares of the larger loss, with 95 %% confidence intervals over %d data sets a cell of penalties and widths and %d a cell of weights; no interval is widened for the number of cells. Losses are shares of a constant prediction's: mean squared errors, of the weights error rates for the test and logistic losses for CV. "+
-			"Share is the share of the rows that the %d splits fit. Noise is the standard deviation of the labels' noise, of the weights that of the radii. With one hyperparameter the penalties and widths are all equal, and the weights stay at their start while C is searched for.", p.DataSets, p.RingsDataSets, p.K),
+		Name: "stochastic", Caption: fmt.Sprintf("%d weights of a network as hyperparameters, over %d data sets", p.Rings.NumHyperparameters(), p.DataSets),
+		Header: []string{"Method", "Fits", "Risk", "Stochastic CVGM with penalty minus it", "Lower on"},
+		Note: fmt.Sprintf("Mean logistic losses on test examples, with 95 %% confidence intervals; differences are paired. The fits include the choice of the penalty's weight, among %d weights by %d outer folds. "+
+			"Plain CVGM is a quasi-Newton search on the CV loss of %d fixed splits. CMA-ES and random search minimise the same loss without a gradient. Stochastic CVGM draws %d splits that fit the share %.2g of the rows at each of its %d steps. The training gradient descends the loss of the fit on its own rows.",
+			len(p.Weights), p.OuterFolds, p.Rings.K, p.Fresh, p.FreshP, p.Steps),
 	}
-	for _, c := range r.Cells {
-		t.Rows = append(t.Rows, []any{c.Problem, fmt.Sprint(c.Train), c.Hyperparameters, fmt.Sprint(c.Share), fmt.Sprint(c.Noise),
-			chart.Estimated(c.CVLessTraining, 3), effectWord(c.CVLessTraining), chart.Estimated(c.ManyLessOne, 3), effectWord(c.ManyLessOne),
-			chart.Estimated(c.OneCV, 3), chart.Estimated(c.ManyCV, 3), chart.Estimated(c.One, 3), chart.Estimated(c.Many, 3), chart.Estimated(c.Training, 3)})
-	}
-	return t
-}
-
-// KeptGradientMap is [GradientMap] of the map that is kept with the sources.
-func KeptGradientMap() *Figure {
-	r := manyhyper.KeptMap()
-	f := GradientMap(r)
-	f.Name = "gradient_map_kept"
-	f.Caption = fmt.Sprintf("The kept map, drawn like the map above, on %d data sets a cell (%d of weights). The height of a mark within its row has no meaning.", r.Params.DataSets, r.Params.RingsDataSets)
-	return f
-}
-
-// KeptGradientMapTable counts the cells of the kept map in which the CV gradient, or many
-// hyperparameters, help or harm. It has one row for each problem, size and number of
-// hyperparameters. Its CSV is in the order of the figure's lines.
-func KeptGradientMapTable() *Table {
-	r := manyhyper.KeptMap()
-	t := &Table{
-		Name: "gradient_map_kept_cells", Caption: fmt.Sprintf("The kept map by size and number of hyperparameters: %d cells", len(r.Cells)),
-		Header: []string{"Problem", "N", "Hyperparameters", "Cells", "CV gradient helps", "harms", "Mean difference", "Many help", "harm", "Mean difference of many"},
-		Note:   "A difference is the mean of the cells' differences of test losses, as shares of the larger loss. Below 0 the CV gradient helps, or many hyperparameters do. A cell helps or harms if its 95 % confidence interval excludes 0.",
-	}
-	for first := 0; first < len(r.Cells); {
-		c, last := r.Cells[first], first
-		for last < len(r.Cells) && r.Cells[last].Problem == c.Problem && r.Cells[last].Train == c.Train && r.Cells[last].Hyperparameters == c.Hyperparameters {
-			last++
+	for _, m := range r.Methods {
+		difference, wins := any(nil), any(nil)
+		if m.Name != searches.StochasticPenalty {
+			difference, wins = chart.Estimated(m.PenaltyLess.Difference, 3), fmt.Sprintf("%.0f %%", 100*m.PenaltyLess.Wins)
 		}
-		row := []any{c.Problem, fmt.Sprint(c.Train), c.Hyperparameters, last - first}
-		for _, difference := range []func(c manyhyper.MapCell) experiment.Estimate{
-			func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining },
-			func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne },
-		} {
-			helps, harms := manyhyper.CountSigns(r.Cells[first:last], difference)
-			var sum float64
-			for _, c := range r.Cells[first:last] {
-				sum += difference(c).Mean
-			}
-			row = append(row, helps, harms, Number{Value: sum / float64(last-first), Digits: 3})
-		}
-		t.Rows = append(t.Rows, row)
-		first = last
+		t.Rows = append(t.Rows, []any{m.Name, m.Fits, chart.Estimated(m.Risk, 3), difference, wins})
 	}
 	return t
 }

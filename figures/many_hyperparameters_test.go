@@ -140,6 +140,32 @@ func TestGradientMapOtherScale(t *testing.T) {
 	}
 }
 
+// The bars of the kept map count all its cells of a problem in each block of rows.
+func TestKeptGradientMapCountsCells(t *testing.T) {
+	f := KeptGradientMap()
+	checkFigure(t, f)
+	r := manyhyper.KeptMap()
+	for k, problem := range manyhyper.MapProblems {
+		rows := mapRows(r, problem, mapDifferences[0])
+		total := 0
+		for _, row := range rows {
+			total += row.counts[0] + row.counts[1] + row.counts[2]
+		}
+		if want := len(r.CellsOf(problem)) * len(manyhyper.Factors); total != want {
+			t.Errorf("%s: %d cells in all rows, want %d", problem, total, want)
+		}
+		last := 0.
+		for _, s := range f.Panels[0][k].Series {
+			for _, stroke := range s.Stretches {
+				last = max(last, stroke[1][0])
+			}
+		}
+		if longest := slices.MaxFunc(rows, func(a, b mapRow) int { return len(a.cells) - len(b.cells) }); last != float64(len(longest.cells)) {
+			t.Errorf("%s: the longest bar has the length %v, want %d", problem, last, len(longest.cells))
+		}
+	}
+}
+
 // The smaller group of columns has the words "other scale". All columns have the same x axis, and
 // the columns of a group the same y axis.
 func TestShareScales(t *testing.T) {

@@ -24,7 +24,7 @@ func init() {
 // tangents, which come from the derivatives.
 func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Solutions along a hyperparameter, with tangents that the exact derivatives give. A tangent touches its line at a dot. In the middle of each eighth of an axis, this is the point with the longest tangent. The figure has the %d coordinates of θ and, in the last row, the multipliers of the %d training examples that move over the longest parts of the paths. Entries at rest at a bound have no tangents. A tangent ends at a kink: where the derivative changes by more than a quarter. Derivatives that are 0 coincide: there, broad lines lie below thin ones.", shownCoordinates, shownExamples)}
+		Caption: fmt.Sprintf("Solutions along a hyperparameter, with tangents that the exact derivatives give. A tangent touches its line at a dot. In the middle of each quarter of an axis, this is the point with the longest tangent. The figure has the %d coordinates of θ and, in the last row, the multipliers of the %d training examples that move over the longest parts of the paths. Entries at rest at a bound have no tangents. A tangent ends at a kink: where the derivative changes by more than a quarter. Derivatives that are 0 coincide: there, broad lines lie below thin ones.", shownCoordinates, shownExamples)}
 	var coordinates []int // the same in all panels
 	if len(r.Paths) > 0 {
 		coordinates = movingEntries(slices.DeleteFunc(slices.Clone(r.Paths), isDual)...)
@@ -89,11 +89,11 @@ func pathPanel(s differentiability.SolutionPath, shown []int, colors []color.NRG
 	return p
 }
 
-// tangents draws tangents to the path of entry k. There is one tangent in the inner half of each of several
-// equal parts of the axis, at the point with the longest tangent. On each side of a point, a tangent rises or falls by
-// at most maxHeight. It does not leave the range of the path.
+// tangents draws tangents to the path of entry k. There is one tangent in the inner half of each of
+// several equal parts of the axis, at the point with the longest tangent. On each side of a point, a
+// tangent rises or falls by at most maxHeight. It does not leave the range of the path.
 func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float64) {
-	const count = 8
+	const count = 4
 	x := pathAxis(s)
 	slopes := slices.Clone(s.Slope[k]) // derivatives with respect to the axis
 	steepest := 0.
