@@ -49,7 +49,7 @@ func AblationBySize(r *samplesize.AblationResult) *Figure {
 	f := &Figure{
 		Name: "ablation_rings", Width: 11 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Rings, learned kernel: test error after a descent of the CV loss minus test error after a descent of the training loss, in percentage points. "+
-			"Means over %d data sets. The titles give means over all sizes, with intervals.", r.Params.Seeds),
+			"Means over %d data sets. The titles give means over all sizes.", r.Params.Seeds),
 	}
 	for b, budget := range p.Budgets {
 		name := fmt.Sprintf("%d steps", budget)

@@ -98,7 +98,7 @@ func FindingsBars(all []claims.Claim) *Figure {
 			{Name: "95 % interval", Style: Style{Color: chart.Grey, Width: 2}}, {Name: "too small to matter", Style: chart.IntervalEntry.Style},
 			{Name: "beyond the axis", Style: Style{Color: chart.Grey, Glyph: chart.RightGlyph{}, GlyphRadius: 4}},
 		},
-		Caption: "Each row has a claim at the left, and at the right its verdict, the number that decides, the measured quantity and the bound that the claim needs. A claim differs if the data do not bear it out. A mark right of the line speaks for the claim, left of it against it. Within the grey band the difference is too small to matter. The unit of the axis is the smallest difference that matters, in brackets behind the bound, so compare a mark with the band and not with other rows. The table below says in words what is found."}
+		Caption: "A row has a claim at the left, and at the right its verdict, the number that decides, the measured quantity and the bound that the claim needs. A claim differs if the data do not bear it out. Within the grey band the difference is too small to matter. The unit of the axis is the smallest difference that matters, in brackets behind the bound, so compare a mark with the band and not with other rows. The table below says in words what is found."}
 }
 
 // rowEnd returns the text to the right of a finding's row: the verdict with the number, the

@@ -27,7 +27,7 @@ func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 	truncation, rounding := Style{Color: Black, Width: .7, Dash: []vg.Length{2, 2}}, Style{Color: Black, Width: .7, Dash: []vg.Length{6, 2, 1, 2}}
 	f := &Figure{Name: "derivative_errors", Width: 10 * vg.Inch, Height: 7.4 * vg.Inch, SameAxes: true, Legend: LegendBelow,
 		Entries: []LegendEntry{{Name: "follows the guides", Style: smooth}, {Name: "linear", Style: linear}, {Name: "crosses a kink", Style: jump}, {Name: "δ²: truncation", Style: truncation}, {Name: "10⁻¹⁶/δ: rounding", Style: rounding}},
-		Caption: "Central differences against the exact derivative: their relative difference by step size δ, one line for each input of each example; the table below names them all. " +
+		Caption: "Central differences against the exact derivative: their relative difference by step size δ, one line for each input of each example. " +
 			"A named line leaves the guides where its step is long: a linear solution has no truncation error, and a step across a kink is off at once. A difference of 0 is drawn at 10⁻¹⁶."}
 	// The CSV lists the points in ascending order of the step.
 	steps := backwards(Log10s(r.Steps))

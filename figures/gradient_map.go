@@ -32,7 +32,7 @@ var mapDifferences = []mapDifference{
 // with this value, and on average. Each problem has a column of panels.
 func GradientMap(r *manyhyper.MapResult) *Figure {
 	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Test loss with many hyperparameters by the CV gradient, minus the test loss by the training gradient (top) or with one hyperparameter (bottom), as a share of the larger loss. A row has all cells with this value of a factor, so each cell occurs once in every block of rows. A cell is clear if its 95 %% interval, over %d data sets (%d of weights), excludes 0. Intervals of means are over data sets, not cells. Brackets count the cells that are clearly better and worse.", r.Params.DataSets, r.Params.RingsDataSets)}
+		Caption: fmt.Sprintf("Test loss with many hyperparameters by the CV gradient, minus the test loss by the training gradient (top) or with one hyperparameter (bottom), as a share of the larger loss. Each block of rows has all cells. A cell is clear if its 95 %% interval, over %d data sets (%d of weights), excludes 0. Intervals of means are over data sets, not cells. Brackets count the cells that are clearly better and worse.", r.Params.DataSets, r.Params.RingsDataSets)}
 	rows := 0
 	for _, d := range mapDifferences {
 		var panels []*Panel
@@ -192,7 +192,7 @@ func GradientMapTable(r *manyhyper.MapResult) *Table {
 func KeptGradientMap() *Figure {
 	r := manyhyper.KeptMap()
 	f := &Figure{Name: "gradient_map_kept", Width: 11 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("The kept map, in the rows of the map above: counts of its cells, on %d data sets a cell (%d of weights). The label of a row ends with the mean difference.", r.Params.DataSets, r.Params.RingsDataSets)}
+		Caption: fmt.Sprintf("Counts of the cells of the kept map, on %d data sets each (%d of weights), in the rows of the map above. A label ends with the mean difference.", r.Params.DataSets, r.Params.RingsDataSets)}
 	rows := 0
 	for _, d := range mapDifferences {
 		var panels []*Panel

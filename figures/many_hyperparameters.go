@@ -322,7 +322,7 @@ func OuterPenalty(r *searches.StochasticResult) *Figure {
 		panel.Scatter(s.name, s.x, mean, s.style)
 	}
 	return &Figure{Name: "outer_penalty", Width: 8 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{panel}},
-		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start. All marks near 0 have the weight 0. The chosen weight has the lowest nested risk on each data set. Means over %d data sets, with 95 %% intervals.", p.Rings.NumHyperparameters(), p.DataSets)}
+		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start. Marks near 0 have the weight 0. The chosen weight has the lowest nested risk on each data set. Means over %d data sets, with 95 %% intervals.", p.Rings.NumHyperparameters(), p.DataSets)}
 }
 
 // StochasticTable lists the methods with their numbers of fits.

@@ -70,7 +70,7 @@ func GradientMap(m *manyhyper.MapResult) string {
 		cells.item("*%s, %d cells:* the CV gradient is clearly better than the training gradient in %d and clearly worse in %d; many are clearly better than one in %d and clearly worse in %d. %s",
 			capital(problem), c.all, c.helps, c.harms, c.manyHelp, c.manyHarm, signTurns(m, problem))
 	}
-	return paragraphs("A mean can hide a gain in one cell and a loss in another.", cells.String())
+	return cells.String()
 }
 
 // KeptGradientMap counts the cells of the map that is kept with the sources.

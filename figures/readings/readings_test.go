@@ -73,7 +73,7 @@ func TestReadingsOfSmallRuns(t *testing.T) {
 
 // Texts without a result are sentences, too.
 func TestReadingsWithoutResult(t *testing.T) {
-	for _, text := range []string{RingsBoundary(), RingsManifold(), XORBoundary(), XORManifold(), AblationFigure(), IncompleteJacobian(), DerivativeErrors(), GradientCostTable(), Limits(nil), SearchesTime(new(claims.Timings))} {
+	for _, text := range []string{RingsBoundary(), RingsManifold(), XORBoundary(), XORManifold(), IncompleteJacobian(), DerivativeErrors(), GradientCostTable(), Limits(nil), SearchesTime(new(claims.Timings))} {
 		if !strings.HasSuffix(text, ".") {
 			t.Errorf("%q", text)
 		}

@@ -59,11 +59,6 @@ func AblationBySize(d *samplesize.AblationResult) string {
 		strings.Join(rows, "\n"))
 }
 
-// AblationFigure explains how to read the figure of sizes.
-func AblationFigure() string {
-	return "Where a band touches the dotted line, nothing is decided."
-}
-
 // SampleSize returns the answer on other methods.
 func SampleSize(r *samplesize.Result) string {
 	var rivals list
