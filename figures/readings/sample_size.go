@@ -14,16 +14,15 @@ import (
 // the rings and for the largest numbers of splits and steps.
 func AblationAnswer(d *samplesize.AblationResult) string {
 	p, last := d.Params.Rings, len(d.Rings)-1
-	difference := d.Rings[last]
-	return fmt.Sprintf("**If the weights of the network are learned from the CV loss in place of the training loss, the test error in percentage points %s.** This is the mean over all sizes of the rings, with %d splits and after %d steps; with %d and %d it %s. %s %s",
-		inPoints(difference, 2), p.Ks[last/len(p.Budgets)], p.Budgets[last%len(p.Budgets)], p.Ks[0], p.Budgets[0], inPoints(d.Rings[0], 2), CouldShow(pointsMatter, Points(difference.Difference)), pooled(claims.FeaturesClaim))
+	return fmt.Sprintf("**If the weights of the network are learned from the CV loss in place of the training loss, the test error in percentage points %s.** This is the mean over all sizes of the rings, with %d splits and after %d steps.",
+		inPoints(d.Rings[last], 2), p.Ks[last/len(p.Budgets)], p.Budgets[last%len(p.Budgets)])
 }
 
 // Ablation states the effect of the CV loss and of its gradient, separately for penalties and for
 // the weights of a network.
 func Ablation(d *samplesize.AblationResult) string {
 	var penalties list
-	weights := make(map[claims.Help]int)
+	p, weights := d.Params.Rings, make(map[claims.Help]int)
 	for _, row := range d.Rows {
 		if strings.HasSuffix(row.Problem, "learned kernel") {
 			weights[claims.HelpOf(row)]++
@@ -32,8 +31,9 @@ func Ablation(d *samplesize.AblationResult) string {
 		penalties.item("%s, %d splits, %d evaluations: %s; %s.", row.Problem, row.K, row.Budget, Signed(row.CVLessTraining.Difference, 3), Signed(row.CVLessRandom.Difference, 3))
 	}
 	return paragraphs(
-		fmt.Sprintf("**Weights of a network.** The rings and XOR are tried in %d cases, each with its own size, number of steps and number of splits. The CV loss helps in %d of them and harms in %d. In %d the difference is too small to matter, and in %d nothing is decided.",
-			weights[claims.Helps]+weights[claims.Harms]+weights[claims.Slight]+weights[claims.Undecided], weights[claims.Helps], weights[claims.Harms], weights[claims.Slight], weights[claims.Undecided]),
+		fmt.Sprintf("**Weights of a network.** The rings and XOR are tried in %d cases, each with its own size, number of steps and number of splits. The CV loss helps in %d of them and harms in %d. In %d the difference is too small to matter, and in %d nothing is decided. Over all sizes of the rings, with %d splits and after %d steps, the test error %s. %s %s",
+			weights[claims.Helps]+weights[claims.Harms]+weights[claims.Slight]+weights[claims.Undecided], weights[claims.Helps], weights[claims.Harms], weights[claims.Slight], weights[claims.Undecided],
+			p.Ks[0], p.Budgets[0], inPoints(d.Rings[0], 2), CouldShow(pointsMatter, Points(d.Rings[len(d.Rings)-1].Difference)), pooled(claims.FeaturesClaim)),
 		"**Penalties and widths.** Test risk after a descent of the CV loss, minus the test risk after a descent of the training loss on the same data; and minus the test risk at the lowest CV loss of a random search:",
 		penalties.String())
 }
