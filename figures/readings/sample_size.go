@@ -31,7 +31,7 @@ func Ablation(d *samplesize.AblationResult) string {
 		penalties.item("%s, %d splits, %d evaluations: %s; %s.", row.Problem, row.K, row.Budget, Signed(row.CVLessTraining.Difference, 3), Signed(row.CVLessRandom.Difference, 3))
 	}
 	return paragraphs(
-		fmt.Sprintf("**Weights of a network.** The rings and XOR are tried in %d cases, each with its own size, number of steps and number of splits. The CV loss helps in %d of them and harms in %d. In %d the difference is too small to matter, and in %d nothing is decided. Over all sizes of the rings, with %d splits and after %d steps, the test error %s. %s %s",
+		fmt.Sprintf("**Weights of a network.** The rings and XOR are tried in %d cases, each with its own size, number of steps and number of splits. The CV loss helps in %d of them and harms in %d. In %d the difference is too small to matter, and in %d nothing is decided. With %d splits and after %d steps, the mean over all sizes %s. %s %s",
 			weights[claims.Helps]+weights[claims.Harms]+weights[claims.Slight]+weights[claims.Undecided], weights[claims.Helps], weights[claims.Harms], weights[claims.Slight], weights[claims.Undecided],
 			p.Ks[0], p.Budgets[0], inPoints(d.Rings[0], 2), CouldShow(pointsMatter, Points(d.Rings[len(d.Rings)-1].Difference)), pooled(claims.FeaturesClaim)),
 		"**Penalties and widths.** Test risk after a descent of the CV loss, minus the test risk after a descent of the training loss on the same data; and minus the test risk at the lowest CV loss of a random search:",
