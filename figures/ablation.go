@@ -2,7 +2,6 @@ package figures
 
 import (
 	"fmt"
-	"strings"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
@@ -56,7 +55,7 @@ func AblationBySize(r *samplesize.AblationResult) *Figure {
 		title := name + ", over all sizes"
 		for i, k := range p.Ks {
 			if all := chart.Nth(r.Rings, i*len(p.Budgets)+b).Difference; all.N > 0 {
-				title += fmt.Sprintf("\n%d splits: %s", k, strings.ReplaceAll(chart.Cell(chart.Estimated(all.Times(100), 2), " ± ", "–"), "-", "−"))
+				title += fmt.Sprintf("\n%d splits: %s", k, withMargin(all.Times(100), 2))
 			}
 		}
 		panel := NewPanel(name, title, "training examples", "CV minus training, points\n← CV loss better     worse →").LabelX(Log10s(chart.Floats(p.Sizes))).Grid()

@@ -61,21 +61,21 @@ func GapCurves(r *splits.GapResult) *Figure {
 		const short = .08 // of the search
 		left := x[end] - short*float64(len(x))
 		panel.Line("risk with the monitor", []float64{left, x[end]}, []float64{g.Stopped.Mean, g.Stopped.Mean}, Style{Color: Purple, Width: 3})
-		panel.Note("monitor − end: "+withMargin(g.StoppedMinusEnd.Difference), left, g.Stopped.Mean)
+		panel.Note("monitor − end: "+withMargin(g.StoppedMinusEnd.Difference, 3), left, g.Stopped.Mean)
 		over := NewPanel(title+", difference", "", evaluations, loss+", difference").Grid()
 		over.SharedAxes = loss + ", difference"
 		mean, low, high := meansAndEnds(g.Over)
 		over.Band("risk minus CV loss", x, low, high, Style{Color: Black, Width: 2})
 		over.Line("risk minus CV loss", x, mean, Style{Color: Black, Width: 2})
 		over.Scatter("at the end", x[end:], mean[end:], chart.EndStyle)
-		over.Note(withMargin(g.Gap), x[end], mean[end])
+		over.Note(withMargin(g.Gap, 3), x[end], mean[end])
 		over.HLine("no over-fitting", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
 		f.Panels[0], f.Panels[1] = append(f.Panels[0], panel), append(f.Panels[1], over)
 	}
 	return f
 }
 
-// withMargin returns an estimate and its margin for a note.
-func withMargin(e experiment.Estimate) string {
-	return strings.ReplaceAll(chart.Estimated(e, 3).String(), "-", "−")
+// withMargin returns an estimate and its margin for a note or a title.
+func withMargin(e experiment.Estimate, digits int) string {
+	return strings.ReplaceAll(chart.Estimated(e, digits).String(), "-", "−")
 }

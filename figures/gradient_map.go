@@ -33,16 +33,7 @@ var mapDifferences = []mapDifference{
 func GradientMap(r *manyhyper.MapResult) *Figure {
 	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Legend: LegendBelow,
 		Caption: fmt.Sprintf("Test loss with many hyperparameters by the CV gradient, minus the test loss by the training gradient (top) or with one hyperparameter (bottom), as a share of the larger loss. Each block of rows has all cells. A cell is clear if its 95 %% interval, over %d data sets (%d of weights), excludes 0. Intervals of means are over data sets, not cells. Brackets count the cells that are clearly better and worse.", r.Params.DataSets, r.Params.RingsDataSets)}
-	rows := 0
-	for _, d := range mapDifferences {
-		var panels []*Panel
-		for _, problem := range manyhyper.MapProblems {
-			p := NewPanel(d.name+", "+problem, problem+": "+d.title, d.axis, "")
-			rows = max(rows, drawMap(p, r, problem, d))
-			panels = append(panels, p)
-		}
-		f.Panels = append(f.Panels, panels)
-	}
+	rows := drawMaps(f, r, drawMap)
 	const shared, much = "usual scale", 4 // another scale is for differences that are much smaller, by this factor
 	reach := func(p *Panel) float64 {
 		data := chart.AxesOf(p.Plot)
@@ -65,14 +56,25 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 		left, right = min(data.Xmin, left), max(data.Xmax, right)
 		p.Range(left-share*(right-left), right+share*(right-left), .5-float64(rows), top)
 	}
-	f.Height = mapHeight(rows)
 	return f
 }
 
-// mapHeight returns the height of a map whose panels have the given number of rows.
-func mapHeight(rows int) vg.Length {
+// drawMaps adds a row of panels for each difference, with a column for each problem, and sets the
+// height of the figure. The function draw draws the rows of a map into a panel. The result is the
+// largest number of rows in a panel.
+func drawMaps(f *Figure, r *manyhyper.MapResult, draw func(p *Panel, rows []mapRow, d mapDifference)) (most int) {
+	for _, d := range mapDifferences {
+		var panels []*Panel
+		for _, problem := range manyhyper.MapProblems {
+			p, rows := NewPanel(d.name+", "+problem, problem+": "+d.title, d.axis, ""), mapRows(r, problem, d)
+			draw(p, rows, d)
+			panels, most = append(panels, p), max(most, len(rows))
+		}
+		f.Panels = append(f.Panels, panels)
+	}
 	const rowHeight, around = 15, 68 // in points; around is the height of a panel's title and labels
-	return vg.Length(len(mapDifferences) * (around + rowHeight*rows))
+	f.Height = vg.Length(len(f.Panels) * (around + rowHeight*most))
+	return most
 }
 
 // mapLabels are formats of the labels of rows, in the order of the factors.
@@ -110,9 +112,8 @@ func mapRows(r *manyhyper.MapResult, problem string, d mapDifference) (rows []ma
 	return rows
 }
 
-// drawMap draws a difference for all values of all factors of a problem, each in a row. It returns
-// the number of rows.
-func drawMap(p *Panel, r *manyhyper.MapResult, problem string, d mapDifference) (rows int) {
+// drawMap draws a mark for each cell of the rows, and the mean of each row.
+func drawMap(p *Panel, rows []mapRow, d mapDifference) {
 	faint := func(c color.NRGBA) color.NRGBA { c.A = 110; return c }
 	marks := []struct {
 		name  string
@@ -126,7 +127,7 @@ func drawMap(p *Panel, r *manyhyper.MapResult, problem string, d mapDifference) 
 	var labels []string
 	var at []float64
 	var means []experiment.Estimate
-	for k, row := range mapRows(r, problem, d) {
+	for k, row := range rows {
 		if row.label == "" {
 			labels, at, means = append(labels, ""), append(at, math.NaN()), append(means, experiment.Estimate{})
 			continue
@@ -147,7 +148,6 @@ func drawMap(p *Panel, r *manyhyper.MapResult, problem string, d mapDifference) 
 	p.Scatter("mean of the cells", mean, at, Style{Color: Black, Glyph: chart.TickGlyph{}, GlyphRadius: 3.5})
 	p.VLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 	p.Rows(vg.Length(math.Inf(1)), labels)
-	return len(labels)
 }
 
 // The mean of a row is meanAbove above the row, so that it hides no cell.
@@ -193,22 +193,13 @@ func KeptGradientMap() *Figure {
 	r := manyhyper.KeptMap()
 	f := &Figure{Name: "gradient_map_kept", Width: 11 * vg.Inch, Legend: LegendBelow,
 		Caption: fmt.Sprintf("Counts of the cells of the kept map, on %d data sets each (%d of weights), in the rows of the map above. A label ends with the mean difference.", r.Params.DataSets, r.Params.RingsDataSets)}
-	rows := 0
-	for _, d := range mapDifferences {
-		var panels []*Panel
-		for _, problem := range manyhyper.MapProblems {
-			p := NewPanel(d.name+", "+problem, problem+": "+d.title, "cells", "").Grid()
-			rows = max(rows, drawMapCounts(p, mapRows(r, problem, d)))
-			panels = append(panels, p)
-		}
-		f.Panels = append(f.Panels, panels)
-	}
-	f.Height = mapHeight(rows)
+	drawMaps(f, r, drawMapCounts)
 	return f
 }
 
-// drawMapCounts draws the counts of cells as a bar for each row. It returns the number of rows.
-func drawMapCounts(p *Panel, rows []mapRow) int {
+// drawMapCounts draws the counts of cells as a bar for each row.
+func drawMapCounts(p *Panel, rows []mapRow, _ mapDifference) {
+	p.Grid().Plot.X.Label.Text = "cells"
 	labels, y := make([]string, len(rows)), make([]float64, len(rows))
 	from, most := make([]float64, len(rows)), 0.
 	for k, row := range rows {
@@ -234,7 +225,6 @@ func drawMapCounts(p *Panel, rows []mapRow) int {
 	}
 	p.Rows(vg.Length(math.Inf(1)), labels)
 	p.Range(0, most, .6-float64(len(rows)), .6)
-	return len(rows)
 }
 
 // KeptGradientMapTable counts the cells of the kept map in which the CV gradient, or many

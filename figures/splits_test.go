@@ -42,7 +42,7 @@ func TestGapOutputs(t *testing.T) {
 			change(&p)
 			r := mustRun[*splits.GapResult](t)(p.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, r, map[string]string{"cv_gap_stopping": chart.FormatFull(r.Problems[len(r.Problems)-1].Stopped.Mean)})
-			if alt, want := GapCurves(r).Alt(), "monitor − end: "+withMargin(r.Problems[0].StoppedMinusEnd.Difference); !strings.Contains(alt, want) {
+			if alt, want := GapCurves(r).Alt(), "monitor − end: "+withMargin(r.Problems[0].StoppedMinusEnd.Difference, 3); !strings.Contains(alt, want) {
 				t.Errorf("no note %q: %s", want, alt)
 			}
 		})
