@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/kernels"
 )
 
@@ -73,21 +74,29 @@ func RingsVariants(r *kernels.LearnedKernelResult) string {
 		steps.String())
 }
 
-// GradientParts explains the figure of the same name. It also compares the two omitted parts of the
-// gradient, to see whether they cancel each other.
-func GradientParts(r *kernels.GradientPartsResult) string {
+// GradientParts explains the figure of the same name. It compares the first step of the replayed run
+// with the first steps on other data. It also compares the two omitted parts of the gradient, to see
+// whether they cancel each other.
+func GradientParts(r *kernels.GradientPartsResult, replay *kernels.LearnedKernelResult) string {
 	var ends list
 	var left []float64
+	var first experiment.Estimate // cosine of the published direction on the rings, with the largest number of splits
+	most := 0
 	for _, path := range r.Paths {
-		first, last := path.At[0], path.At[len(path.At)-1]
+		start, end := path.At[0], path.At[len(path.At)-1]
 		for _, at := range path.At {
 			left = append(left, at.Left.Mean)
 		}
+		if path.Problem == kernels.ProblemRings && path.Variant == kernels.Published && path.K > most {
+			first, most = start.PrintedWhole, path.K
+		}
 		ends.item("%s, %d splits, path along %v: the test error goes from %.3f to %.3f, and at the end it %s. $|D+T_2|/|D|$ goes from %.2f ± %.2f to %.2f ± %.2f.", path.Problem, path.K, path.Variant,
-			first.Error.Mean, last.Error.Mean, Described(path.Learned.Difference, 3), first.Left.Mean, first.Left.Margin, last.Left.Mean, last.Left.Margin)
+			start.Error.Mean, end.Error.Mean, Described(path.Learned.Difference, 3), start.Left.Mean, start.Left.Margin, end.Left.Mean, end.Left.Margin)
 	}
 	return paragraphs(
 		"The published direction points downhill where the dashed line is above 0. The detached direction does where the dotted line is above 0. The solid line is the cosine between the two omitted parts, $D$ and $T_2$. At −1 they would be opposite.",
+		fmt.Sprintf("**Is the replayed run typical?** The cosine of its first published step is %.2f. The rings of the figure have other data, splits and initial weights: the mean there is %.2f ± %.2f, and the title of the panel counts the first steps that point uphill.",
+			replay.Run(kernels.Published).Cosine[0], first.Mean, first.Margin),
 		fmt.Sprintf("**Do the omissions cancel?** At the points of these paths the mean of $|D+T_2|/|D|$ lies between %.2f and %.2f. At 0 they would cancel.", slices.Min(left), slices.Max(left)),
 		"<details><summary>All paths</summary>\n\n"+strings.TrimSpace(ends.String())+"\n\n</details>")
 }

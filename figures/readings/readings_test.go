@@ -30,7 +30,10 @@ var texts = []any{
 		k := &r.LearnedKernelResult
 		return paragraphs(XOR(k), XORVariantsTable(k), XORVariants(k), XORBayesTable(k, kernels.DefaultXOR()))
 	},
-	GradientParts, Ablation, AblationBySize, SampleSize, SampleSizeCurves, SampleSizeLead, SampleSizeRivals,
+	func(r *kernels.GradientPartsResult) string {
+		return GradientParts(r, &kernels.LearnedKernelResult{Runs: []kernels.Run{{Cosine: []float64{-.5}}}})
+	},
+	Ablation, AblationBySize, SampleSize, SampleSizeCurves, SampleSizeLead, SampleSizeRivals,
 	func(r *differentiability.DerivativeChecks) string {
 		return Derivatives(r, new(differentiability.ErrataResult))
 	},

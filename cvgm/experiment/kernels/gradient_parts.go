@@ -72,6 +72,9 @@ type GradientParts struct {
 	Left                     experiment.Estimate // |D + T2| / |D|; 0 if the two errors cancel
 	PrintedWhole             experiment.Estimate // cosine of T1 with the whole gradient
 	DetachedWhole            experiment.Estimate // cosine of T1 + T2 with the whole gradient
+	// PrintedUphill and DetachedUphill are the shares of the data sets on which T1 and T1 + T2 point
+	// uphill: the cosine with the whole gradient is negative.
+	PrintedUphill, DetachedUphill experiment.Estimate
 }
 
 // partsCell holds the path along one direction on one data set, with one array for each number of
@@ -109,6 +112,9 @@ func (p GradientPartsParams) Run(ctx context.Context, hooks experiment.Hooks) (*
 	if err != nil {
 		return nil, err
 	}
+	uphill := func(cosines []float64) experiment.Estimate {
+		return experiment.ShareOf(experiment.Wins(cosines, make([]float64, len(cosines))))
+	}
 	r := &GradientPartsResult{Params: p}
 	for i, cells := range measured {
 		problem := problems[i/n]
@@ -122,8 +128,13 @@ func (p GradientPartsParams) Run(ctx context.Context, hooks experiment.Hooks) (*
 					v = append(v, c.At[k][j])
 				}
 				*to = experiment.EstimateOf(v)
-				if j == 0 {
+				switch to {
+				case &at.Error:
 					ends[min(k, 1)] = v
+				case &at.PrintedWhole:
+					at.PrintedUphill = uphill(v)
+				case &at.DetachedWhole:
+					at.DetachedUphill = uphill(v)
 				}
 			}
 			path.At = append(path.At, at)

@@ -88,6 +88,13 @@ func TestGradientPathsAreMeasuredAtEveryPlace(t *testing.T) {
 			if at.Left.N != p.Seeds || at.Left.Mean < 0 || at.DirectMissing.Mean < -1 || at.DirectMissing.Mean > 1 {
 				t.Errorf("%s, %v: %+v", path.Problem, path.Variant, at)
 			}
+			for _, of := range []struct{ cosine, uphill experiment.Estimate }{{at.PrintedWhole, at.PrintedUphill}, {at.DetachedWhole, at.DetachedUphill}} {
+				// The mean of cosines between −1 and 1, of which a share u is negative, lies
+				// between −u and 1 − u.
+				if u, c := of.uphill.Mean, of.cosine.Mean; !(c >= -u && c <= 1-u) || of.uphill.N != p.Seeds {
+					t.Errorf("%s, %v: mean cosine %v, uphill on %v", path.Problem, path.Variant, c, of.uphill)
+				}
+			}
 		}
 		if d := path.At[len(path.At)-1].Error.Mean - path.At[0].Error.Mean; !scalar.EqualWithinAbs(path.Learned.Difference.Mean, d, 1e-12) {
 			t.Errorf("%s, %v: learned %v, by the ends %v", path.Problem, path.Variant, path.Learned, d)
