@@ -2,8 +2,8 @@
 // allocation. It also has the common rule by which all solvers decide whether a slack or a
 // multiplier is zero within rounding.
 //
-// Most loops exist twice, in Go and in assembly, and both give the same bits. vector/main.go
-// generates the assembly for the vector units of amd64. The assembly rounds each product before
+// Most loops exist twice, in Go and in assembly, and both give the same bits. The program in
+// vector generates the assembly for the vector units of amd64. It rounds each product before
 // adding it. Processors with AVX use the assembly, and all others use the Go code.
 //
 // Learners use the LDLᵀ factor, which is stored in upper triangles. A system of fewer than sixteen
