@@ -14,21 +14,29 @@ import (
 
 func init() {
 	register(func(r *differentiability.DerivativeChecks) []Output {
-		return []Output{DerivativeErrors(r), DerivativeTable(r)}
+		return []Output{DerivativeErrors(r, nil), DerivativeTable(r)}
 	})
 }
 
 // DerivativeErrors shows the error of central differences as a function of the step. The error is
 // relative to the exact derivative. There is a line for each input of each example. Lines that do
-// not follow the truncation error have a name.
-func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
+// not follow the truncation error have a name. A level shows the error of the Jacobian that the
+// paper prints. It is measured at one step, and it is a level because the errors of the central
+// differences are far smaller at all steps. If the parameter errata is nil, there is no level.
+func DerivativeErrors(r *differentiability.DerivativeChecks, errata *differentiability.ErrataResult) *Figure {
 	const columns = 3
 	smooth, linear, jump := Style{Color: color.NRGBA{140, 165, 195, 255}, Width: 1}, Style{Color: Blue, Width: 1.5}, Style{Color: Vermilion, Width: 1.5}
+	wrong := Style{Color: Black, Width: 2.5}
 	truncation, rounding := Style{Color: Black, Width: .7, Dash: []vg.Length{2, 2}}, Style{Color: Black, Width: .7, Dash: []vg.Length{6, 2, 1, 2}}
-	f := &Figure{Name: "derivative_errors", Width: 10 * vg.Inch, Height: 7.4 * vg.Inch, SameAxes: true, Legend: LegendBelow,
-		Entries: []LegendEntry{{Name: "follows the guides", Style: smooth}, {Name: "linear", Style: linear}, {Name: "crosses a kink", Style: jump}, {Name: "δ²: truncation", Style: truncation}, {Name: "10⁻¹⁶/δ: rounding", Style: rounding}},
-		Caption: "Central differences against the exact derivative: their relative difference by step size δ, one line for each input of each example. " +
-			"A named line leaves the guides where its step is long: a linear solution has no truncation error, and a step across a kink is off at once. A difference of 0 is drawn at 10⁻¹⁶."}
+	f := &Figure{Name: "derivative_errors", Width: 10 * vg.Inch, Height: 7.2 * vg.Inch, SameAxes: true, Legend: LegendInGap,
+		Entries: []LegendEntry{{Name: "follows the guides", Style: smooth}, {Name: "linear", Style: linear}, {Name: "crosses a kink", Style: jump}},
+		Caption: "Relative difference between the exact derivative and a central difference with step δ, a line for each input of each example. " +
+			"Orange: a long step crosses a kink. Dark blue: linear, no truncation error."}
+	if errata != nil {
+		f.Entries = append(f.Entries, LegendEntry{Name: "wrong: the paper's ∂θ/∂X", Style: wrong})
+		f.Caption += " Black: a wrong derivative, the paper's Jacobian in the figure at the top."
+	}
+	f.Entries = append(f.Entries, LegendEntry{Name: "δ²: truncation", Style: truncation}, LegendEntry{Name: "10⁻¹⁶/δ: rounding", Style: rounding})
 	// The CSV lists the points in ascending order of the step.
 	steps := backwards(Log10s(r.Steps))
 	var panels []*Panel
@@ -59,6 +67,11 @@ func DerivativeErrors(r *differentiability.DerivativeChecks) *Figure {
 		// error, and 1e-16/δ is the rounding error.
 		p.Across("δ²: truncation", -2, 1, 0, truncation)
 		p.Across("10⁻¹⁶/δ: rounding", 1, 1, -16, rounding)
+		if errata != nil && name == "logistic regression" {
+			level := math.Log10(errata.Jacobian.PrintedError)
+			p.HLine("∂θ/∂X as the paper prints it", level, wrong)
+			p.Note("the paper's ∂θ/∂X", chart.Nth(steps, len(steps)/2), level)
+		}
 		panels = append(panels, p)
 	}
 	f.Panels = slices.Collect(slices.Chunk(panels, columns))

@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"image/color"
 	"math"
 	"slices"
 	"strings"
@@ -43,11 +44,7 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 			})
 			paths := mustRun[*differentiability.SolutionPaths](t)(path.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, paths, map[string]string{"solution_paths": chart.FormatFull(paths.Paths[2].Value[movingEntries(paths.Paths[2])[0]][1])})
-			for _, p := range slices.Concat(SolutionPaths(paths).Panels...) { // the legend names coordinates alone
-				if dual := strings.HasPrefix(p.Name, "dual"); dual != (len(p.DirectLabels()) > 0) {
-					t.Errorf("panel %q: examples must have names beside their lines, coordinates in the legend", p.Name)
-				}
-			}
+			testLegendOfPaths(t, SolutionPaths(paths))
 			limits := mustRun[*differentiability.Limits](t)(limit.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, limits, map[string]string{
 				"differentiability_kinks":   chart.FormatFull(limits.ElasticNet.Left),
@@ -76,6 +73,30 @@ func TestDifferentiabilityOutputs(t *testing.T) {
 	}
 }
 
+// The legend of the paths has each coordinate and each example once, and all panels show these. So a
+// colour has one meaning in all panels.
+func testLegendOfPaths(t *testing.T, f *Figure) {
+	t.Helper()
+	inLegend := make(map[string]color.NRGBA)
+	for _, e := range f.Entries {
+		inLegend[e.Name] = e.Style.Color
+	}
+	for _, p := range slices.Concat(f.Panels...) {
+		for _, s := range p.Series {
+			name, _, marks := strings.Cut(s.Name, ",")
+			if strings.HasPrefix(name, "θ") {
+				name = chart.Subscripted(name)
+			}
+			if _, listed := inLegend[name]; !listed && !marks {
+				t.Errorf("panel %q: the legend lacks %q", p.Name, s.Name)
+			}
+		}
+	}
+	if len(inLegend) != len(f.Entries) {
+		t.Errorf("the legend repeats a name: %v", f.Entries)
+	}
+}
+
 // A panel with too many dual variables shows the variables that move over the longest parts of the
 // path.
 func TestPathsShowWhatMoves(t *testing.T) {
@@ -101,11 +122,39 @@ func TestNamedDerivativeErrors(t *testing.T) {
 		r.Checks = append(r.Checks, check)
 	}
 	named := map[string]float64{}
-	for _, l := range DerivativeErrors(r).Panels[0][0].DirectLabels() {
+	for _, l := range DerivativeErrors(r, nil).Panels[0][0].DirectLabels() {
 		named[l.Name] = l.End[0]
 	}
 	if at := math.Log10(r.Steps[0]); len(named) != 2 || named["linear"] != at || named["kink"] != at {
 		t.Errorf("the names are at %v, want those of the linear line and of the kink at %v", named, at)
+	}
+}
+
+// With the errata, the first panel has a level at the error of the paper's Jacobian, and the legend
+// explains it. Without them, neither the figure nor its caption mentions a wrong derivative.
+func TestLevelOfAWrongDerivative(t *testing.T) {
+	r := &differentiability.DerivativeChecks{Steps: []float64{.1, .01}}
+	for _, example := range []string{"logistic regression", "elastic net"} {
+		r.Checks = append(r.Checks, differentiability.DerivativeCheck{Example: example, Input: "X", VJP: 1, Difference: []float64{1.1, 1.01}})
+	}
+	var errata differentiability.ErrataResult
+	errata.Jacobian.PrintedError = .01
+	for _, e := range []*differentiability.ErrataResult{nil, &errata} {
+		f := DerivativeErrors(r, e)
+		for k, p := range f.Panels[0] {
+			want := e != nil && k == 0
+			level := slices.ContainsFunc(p.Series, func(s chart.Series) bool {
+				ends := s.Ends(p.Axes())
+				return len(ends) == 2 && ends[0][1] == -2 && ends[1][1] == -2
+			})
+			if level != want || (len(p.Notes) > 0) != want {
+				t.Errorf("panel %q: level %v and notes %v, want %v", p.Name, level, p.Notes, want)
+			}
+		}
+		listed := slices.ContainsFunc(f.Entries, func(e LegendEntry) bool { return strings.HasPrefix(e.Name, "wrong") })
+		if listed != (e != nil) || strings.Contains(f.Caption, "wrong") != (e != nil) {
+			t.Errorf("with errata %v: wrong in the legend %v, in the caption %q", e != nil, listed, f.Caption)
+		}
 	}
 }
 
@@ -122,11 +171,10 @@ func TestNoDotsAtTheEndOfASearch(t *testing.T) {
 	}
 }
 
-// A tangent touches a path where it is longest near the middle of its part of the axis, and not at a
-// kink.
+// A tangent touches a path where it extends farthest on both sides, and not at a kink.
 func TestTangentsKeepAwayFromKinks(t *testing.T) {
 	s := differentiability.SolutionPath{Name: "s", Hyper: "λ1", Entries: []string{"θ1"}, Value: [][]float64{nil}, Slope: [][]float64{nil}}
-	const points, kink = 321, 21 // the first part of the axis has its middle at point 20
+	const points, kink = 321, 81 // the first part of the axis has its middle at point 80
 	for i := range points {
 		s.At = append(s.At, float64(i))
 		s.Value[0] = append(s.Value[0], math.Abs(float64(i-kink))+.5)

@@ -63,7 +63,7 @@ func learningPanel(run differentiability.LearningRun) *Panel {
 		name, end.Glyph = "end, at a bound", draw.BoxGlyph{}
 	}
 	p.Scatter(name, x[last:], y[last:], end)
-	p.Scatter("lowest on the grid", []float64{lowX}, []float64{lowY}, Style{Color: Vermilion, Glyph: draw.CrossGlyph{}, GlyphRadius: 4.5}) // often on the end, and told apart by its colour
+	p.Scatter("lowest on the grid", []float64{lowX}, []float64{lowY}, Style{Color: Vermilion, Glyph: draw.CrossGlyph{}, GlyphRadius: 7}) // often on the end, and told apart by its colour
 	return p
 }
 

@@ -20,45 +20,77 @@ func init() {
 	})
 }
 
-// SolutionPaths shows the entries of solutions along a hyperparameter. At some points, it shows
-// tangents, which come from the derivatives.
+// SolutionPaths shows the entries of solutions along a hyperparameter, with tangents that come from
+// the derivatives. The upper row has a panel for each path of θ. Below it, on the same axis, are
+// the multipliers of the same solution. Below the first path are its derivatives. All panels show
+// the same coordinates, and all panels with multipliers the same examples.
 func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
-	f := &Figure{Name: "solution_paths", Width: 10.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Solutions along a hyperparameter, with tangents that the exact derivatives give. A tangent touches its line at a dot. In the middle of each quarter of an axis, this is the point with the longest tangent. The figure has the %d coordinates of θ and, in the last row, the multipliers of the %d training examples that move over the longest parts of the paths. Entries at rest at a bound have no tangents. A tangent ends at a kink: where the derivative changes by more than a quarter. Derivatives that are 0 coincide: there, broad lines lie below thin ones.", shownCoordinates, shownExamples)}
-	var coordinates []int // the same in all panels
-	if len(r.Paths) > 0 {
-		coordinates = movingEntries(slices.DeleteFunc(slices.Clone(r.Paths), isDual)...)
-	}
-	var rows []string // names of the rows: one for each solution, in the order of the paths
+	f := &Figure{Name: "solution_paths", Width: 11 * vg.Inch, Height: 6.2 * vg.Inch, Legend: LegendBelow}
+	var duals, primals []differentiability.SolutionPath
 	for _, path := range r.Paths {
-		if !slices.Contains(rows, path.Name) {
-			rows, f.Panels = append(rows, path.Name), append(f.Panels, nil)
-		}
-		shown, colors := coordinates, coordinateColors
 		if isDual(path) {
-			shown, colors = movingEntries(path), exampleColors
+			duals = append(duals, path)
+		} else {
+			primals = append(primals, path)
 		}
-		row := slices.Index(rows, path.Name)
-		f.Panels[row] = append(f.Panels[row], pathPanel(path, shown, colors))
 	}
-	if len(r.Paths) > 0 {
-		f.Panels[0] = append(f.Panels[0], slopePanel(r.Paths[0], coordinates, f.Panels[0][0].Axes()))
-		for n, k := range coordinates {
-			f.Entries = append(f.Entries, LegendEntry{Name: chart.Subscripted(r.Paths[0].Entries[k]), Style: Style{Color: coordinateColors[n], Width: pathWidth}})
+	f.Caption = "Solutions along a hyperparameter" + shownEntries(primals, duals) + " Each dot is a point whose exact derivative is drawn as its tangent, in black, at most to the next kink."
+	rows := [2][]*Panel{}
+	list := func(names []string, shown []int, colors []color.NRGBA) {
+		for n, k := range shown {
+			f.Entries = append(f.Entries, LegendEntry{Name: names[k], Style: Style{Color: colors[n], Width: pathWidth}})
+		}
+	}
+	if len(primals) > 0 {
+		shown := movingEntries(primals...)
+		for _, path := range primals {
+			rows[0] = append(rows[0], pathPanel(path, shown, coordinateColors))
+		}
+		rows[1] = append(rows[1], slopePanel(primals[0], shown, rows[0][0].Axes()))
+		list(chart.Mapped(primals[0].Entries, chart.Subscripted), shown, coordinateColors)
+	}
+	if len(duals) > 0 {
+		shown := movingEntries(duals...)
+		for _, path := range duals {
+			rows[1] = append(rows[1], pathPanel(path, shown, exampleColors))
+		}
+		list(duals[0].Entries, shown, exampleColors)
+	}
+	for _, row := range rows {
+		if row != nil {
+			f.Panels = append(f.Panels, row)
 		}
 	}
 	f.Entries = append(f.Entries, LegendEntry{Name: "exact tangent", Style: tangentStyle})
 	return f
 }
 
-// These colours differ in grey. They are pale, below black tangents.
+// shownEntries returns the part of the caption that counts the entries. Each argument may be empty.
+func shownEntries(primals, duals []differentiability.SolutionPath) string {
+	var all []string
+	for _, group := range []struct {
+		paths []differentiability.SolutionPath
+		names string
+	}{{primals, "coordinates of θ"}, {duals, "examples' multipliers"}} {
+		if len(group.paths) > 0 {
+			all = append(all, fmt.Sprintf("the %d of %d %s", len(movingEntries(group.paths...)), len(group.paths[0].Entries), group.names))
+		}
+	}
+	if all == nil {
+		return "."
+	}
+	return ": " + strings.Join(all, " and ") + " that move longest."
+}
+
+// These colours differ in grey. They are pale, and the lines are broad, so that a thin black tangent
+// leaves its line visible.
 var (
 	coordinateColors = []color.NRGBA{{90, 160, 210, 255}, {245, 205, 110, 255}, {110, 200, 165, 255}}
 	exampleColors    = []color.NRGBA{{235, 150, 90, 255}, {225, 180, 205, 255}}
-	tangentStyle     = Style{Color: Black, Width: 1.1, Unlisted: true}
+	tangentStyle     = Style{Color: Black, Width: 1, Unlisted: true}
 )
 
-const pathWidth = 1.8
+const pathWidth = 3
 
 func pathAxis(s differentiability.SolutionPath) []float64 {
 	if s.Logarithmic {
@@ -71,15 +103,14 @@ func pathAxis(s differentiability.SolutionPath) []float64 {
 func isDual(s differentiability.SolutionPath) bool { return strings.HasPrefix(s.Name, "dual") }
 
 func pathPanel(s differentiability.SolutionPath, shown []int, colors []color.NRGBA) *Panel {
-	y := "θ, by coordinate"
+	hyper, y := chart.Subscripted(s.Hyper), "θ, by coordinate"
 	if isDual(s) {
 		y = "N × multiplier, by example"
 	}
-	p := NewPanel(s.Name+" in "+s.Hyper, s.Name+" along "+chart.Subscripted(s.Hyper), chart.Subscripted(s.Hyper), y).LogAxes(s.Logarithmic, false).Grid()
+	p := NewPanel(s.Name+" in "+s.Hyper, s.Name+" along "+hyper, hyper, y).LogAxes(s.Logarithmic, false).Grid()
 	x := pathAxis(s)
-	p.Direct = isDual(s) // the legend below names coordinates
 	for n, k := range shown {
-		p.Line(s.Entries[k], x, s.Value[k], Style{Color: colors[n], Width: pathWidth, Unlisted: !isDual(s)})
+		p.Line(s.Entries[k], x, s.Value[k], Style{Color: colors[n], Width: pathWidth, Unlisted: true})
 	}
 	values := p.Axes()
 	highest := .12 * (values.Ymax - values.Ymin) // height of a tangent on each side of its point; without this bound, a steep tangent would extend far beyond the data
@@ -89,11 +120,12 @@ func pathPanel(s differentiability.SolutionPath, shown []int, colors []color.NRG
 	return p
 }
 
-// tangents draws tangents to the path of entry k. There is one tangent in the inner half of each of
-// several equal parts of the axis, at the point with the longest tangent. On each side of a point, a
-// tangent rises or falls by at most maxHeight. It does not leave the range of the path.
+// tangents draws tangents to the path of entry k. There is one tangent in the inner three quarters
+// of each of several equal parts of the axis, at the point whose tangent extends farthest on both sides. If an entry rests at
+// a bound, it has no tangent. A tangent ends at a kink; see piece. On each side of a point, it rises
+// or falls by at most maxHeight. It does not leave the range of the path.
 func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float64) {
-	const count = 4
+	const count = 2
 	x := pathAxis(s)
 	slopes := slices.Clone(s.Slope[k]) // derivatives with respect to the axis
 	steepest := 0.
@@ -108,14 +140,14 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float
 	values := slices.DeleteFunc(slices.Clone(s.Value[k]), math.IsNaN)
 	var touched [2][]float64
 	for m := range count {
-		at, from, to := -1, 0., 0.
+		at, from, to, longest := -1, 0., 0., 0.
 		middle := (2*m + 1) * (len(x) - 1) / (2 * count)
-		for _, i := range outwards(middle, (len(x)-1)/(4*count)) {
+		for _, i := range outwards(middle, 3*(len(x)-1)/(8*count)) {
 			slope, value := slopes[i], s.Value[k][i]
 			if math.IsNaN(slope) || math.Abs(s.Slope[k][i]) <= atRest && math.Abs(value-math.Round(value)) <= atRest {
 				continue // there is no derivative, or the entry rests at a bound
 			}
-			reach := (x[len(x)-1] - x[0]) / (2.5 * count)
+			reach := (x[len(x)-1] - x[0]) / (5 * count)
 			low, high := piece(x, slopes, i, steepest)
 			if slope != 0 && len(values) > 0 {
 				reach = min(reach, maxHeight/math.Abs(slope))
@@ -124,8 +156,8 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float
 			}
 			low, high = max(low, x[i]-reach), min(high, x[i]+reach)
 			const longer = 1.05 // far above rounding: of tangents with equal lengths, the first has the point nearest to the middle
-			if at < 0 || high-low > longer*(to-from) {
-				at, from, to = i, low, high
+			if length := min(high-x[i], x[i]-low); at < 0 || length > longer*longest {
+				at, from, to, longest = i, low, high, length
 			}
 		}
 		if at < 0 {
@@ -136,7 +168,7 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float
 			[]float64{value + (from-x[at])*slope, value + (to-x[at])*slope}, tangentStyle)
 		touched[0], touched[1] = append(touched[0], x[at]), append(touched[1], value)
 	}
-	p.Scatter(s.Entries[k]+", points of tangents", touched[0], touched[1], Style{Color: Black, GlyphRadius: 1.5, Unlisted: true})
+	p.Scatter(s.Entries[k]+", points of tangents", touched[0], touched[1], Style{Color: Black, GlyphRadius: 2, Unlisted: true})
 }
 
 // outwards returns the whole numbers from middle−reach to middle+reach, in ascending order of their
@@ -202,10 +234,10 @@ func movingEntries(paths ...differentiability.SolutionPath) []int {
 // slopePanel returns a panel with the derivatives of the given entries along a path. Its x axis is
 // the one of the given axes.
 func slopePanel(s differentiability.SolutionPath, shown []int, axes chart.Box) *Panel {
-	p := NewPanel(s.Name+", derivative in "+s.Hyper, s.Name+": derivatives in "+chart.Subscripted(s.Hyper), chart.Subscripted(s.Hyper), "∂θ/∂"+chart.Subscripted(s.Hyper)).Grid()
+	p := NewPanel(s.Name+", derivative in "+s.Hyper, s.Name+": derivatives in "+chart.Subscripted(s.Hyper), chart.Subscripted(s.Hyper), "∂θ/∂"+chart.Subscripted(s.Hyper)).LogAxes(s.Logarithmic, false).Grid()
 	for n, k := range shown {
 		x, y := brokenAtJumps(pathAxis(s), s.Slope[k])
-		p.Line(s.Entries[k], x, y, Style{Color: coordinateColors[n], Width: pathWidth + 1.2*vg.Length(len(shown)-1-n), Unlisted: true}) // so that lines at 0 do not hide each other
+		p.Line(s.Entries[k], x, y, Style{Color: coordinateColors[n], Width: pathWidth + 1.8*vg.Length(len(shown)-1-n), Unlisted: true}) // so that lines at 0 do not hide each other
 	}
 	own := p.Axes()
 	p.Range(axes.Xmin, axes.Xmax, own.Ymin, own.Ymax)

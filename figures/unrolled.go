@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -51,7 +52,8 @@ func UnrolledTable(r *differentiability.UnrolledResult) *Table {
 }
 
 // UnrolledCurves shows the error of iterative differentiation as a function of the number of steps
-// of the fit. The line of a diverging fit ends at the top.
+// of the fit. The line of a diverging fit ends at the top. A colour has the same meaning in both
+// panels.
 func UnrolledCurves(r *differentiability.UnrolledResult) *Figure {
 	rates := unrolledPanel("rates", fmt.Sprintf("learning rates, λ₂ = %.4g", r.Params.Penalty), r.ByRate, r.Params.Penalty, func(u differentiability.UnrolledRun) string {
 		if u.Momentum > 0 {
@@ -60,41 +62,75 @@ func UnrolledCurves(r *differentiability.UnrolledResult) *Figure {
 		return fmt.Sprintf("ηL = %.4g", u.Rate)
 	})
 	penalties := unrolledPanel("penalties", "penalties, ηL = 1", r.ByPenalty, r.Params.Penalty, func(u differentiability.UnrolledRun) string { return fmt.Sprintf("λ₂ = %.4g", u.Penalty) })
-	return &Figure{Name: "unrolled", Width: 11 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{{rates, penalties}},
-		Caption: fmt.Sprintf("Relative error of the derivative of the test loss in λ₂ through so many steps of gradient descent, against the implicit derivative at the solution. The learning rate η is in units of 1/L, where L is the largest curvature. The broad blue line is the same run in both panels. Errors below 10%s are drawn there.", chart.Superscript(fmt.Sprint(unrolledFloor)))}
+	f := &Figure{Name: "unrolled", Width: 11 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{{rates, penalties}},
+		Caption: "Relative error of the derivative of the test loss in λ₂ through so many steps of gradient descent, against the implicit derivative at the solution. The learning rate η is in units of 1/L, where L is the largest curvature."}
+	for _, kind := range unrolledKinds {
+		used := func(s chart.Series) bool { return s.Line && s.Entry.Style.Color == kind.Style.Color }
+		if slices.ContainsFunc(slices.Concat(rates.Series, penalties.Series), used) {
+			f.Entries = append(f.Entries, kind)
+		}
+	}
+	f.Entries = append(f.Entries, LegendEntry{Name: noRightDigit, Style: noRightDigitStyle})
+	return f
 }
+
+// unrolledKinds are the kinds of runs, each with its colour.
+var unrolledKinds = []LegendEntry{
+	{Name: "same run in both panels", Style: Style{Color: Blue, Width: 3.5}},
+	{Name: "smaller ηL or λ₂", Style: Style{Color: Sky}},
+	{Name: "larger ηL or λ₂", Style: Style{Color: Green}},
+	{Name: "with momentum", Style: Style{Color: Purple, Width: 2}},
+	{Name: "diverges", Style: Style{Color: Vermilion, Width: 2}},
+}
+
+// These are indices in unrolledKinds.
+const (
+	commonRun = iota
+	smallerRun
+	largerRun
+	momentumRun
+	divergingRun
+)
+
+const noRightDigit = "error as large as the derivative"
+
+var noRightDigitStyle = Style{Color: chart.Pale, Width: 2}
 
 // Below the logarithm unrolledFloor, rounding decides. Above unrolledCeiling, a derivative is
 // useless.
 const unrolledFloor, unrolledCeiling = -16, 3
 
-// unrolledPanel returns a panel with a line for each run. The run of the given penalty, with
-// learning rate 1 and without momentum, has the same style in all panels.
+// unrolledPanel returns a panel with a line for each run. The common run of both panels has the
+// given penalty, learning rate 1 and no momentum.
 func unrolledPanel(name, title string, runs []differentiability.UnrolledRun, penalty float64, label func(differentiability.UnrolledRun) string) *Panel {
-	styles := []Style{{Color: Grey, Dash: []vg.Length{3, 3}}, {Color: Sky, Dash: []vg.Length{8, 3}}, {Color: Green}, {Color: Vermilion, Width: 2}, {Color: Purple, Dash: []vg.Length{4, 2}}}
 	p := NewPanel(name, title, "steps differentiated through", "relative error of the derivative").Grid().LogAxes(true, true).ClampLow(unrolledFloor)
-	p.Direct = true
-	other := 0
-	common := func(run differentiability.UnrolledRun) bool {
-		return run.Rate == 1 && run.Momentum == 0 && run.Penalty == penalty
-	}
-	others := slices.DeleteFunc(slices.Clone(runs), common)
-	first := slices.DeleteFunc(slices.Clone(runs), func(run differentiability.UnrolledRun) bool { return !common(run) }) // so that its broad line hides no other
-	for _, run := range append(first, others...) {
-		style := Style{Color: Blue, Width: 2.5}
-		if !common(run) {
-			style = styles[other%len(styles)]
-			other++
+	p.Direct, p.NamesInside = true, true
+	p.HLine(noRightDigit, 0, noRightDigitStyle)
+	kindOf := func(run differentiability.UnrolledRun) int {
+		switch {
+		case run.Momentum > 0:
+			return momentumRun
+		case run.Rate < 1 || run.Penalty < penalty:
+			return smallerRun
+		case run.Rate > 1 || run.Penalty > penalty:
+			return largerRun
 		}
-		text := label(run)
-		x, y := Log10s(chart.Floats(run.Steps)), chart.ClampedLog10s(run.Error(), unrolledFloor)
-		if x, y, style.Leaves = cutAbove(x, y, unrolledCeiling); style.Leaves {
-			text += ", diverges"
-			p.Note("diverges", chart.Nth(x, len(x)-1), unrolledCeiling)
-		}
-		p.Line(text, x, y, style)
+		return commonRun
 	}
-	p.HLine("error as large as the derivative", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+	ordered := slices.Clone(runs)
+	slices.SortStableFunc(ordered, func(a, b differentiability.UnrolledRun) int { return cmp.Compare(kindOf(a), kindOf(b)) }) // so that the broad line of the common run hides no other
+	var lines [divergingRun + 1]int
+	for _, run := range ordered {
+		x, y, leaves := cutAbove(Log10s(chart.Floats(run.Steps)), chart.ClampedLog10s(run.Error(), unrolledFloor), unrolledCeiling)
+		kind := kindOf(run)
+		if leaves {
+			kind = divergingRun
+		}
+		style := unrolledKinds[kind].Style
+		style.Leaves, style.Dash = leaves, chart.Dashes[lines[kind]%len(chart.Dashes)]
+		lines[kind]++
+		p.Line(label(run), x, y, style)
+	}
 	return p
 }
 

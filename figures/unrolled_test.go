@@ -28,11 +28,8 @@ func TestUnrolledOutputs(t *testing.T) {
 			if rows := UnrolledPrecisionTable(r).Rows; len(rows) != len(r.Precision) {
 				t.Errorf("%d rows of %d condition numbers", len(rows), len(r.Precision))
 			}
-			for _, s := range UnrolledCurves(r).Panels[0][0].Series {
-				points := slices.Concat(s.Stretches...)
-				if name == "default" && s.Line && (points[len(points)-1][1] >= unrolledCeiling) != (s.Name == "ηL = 2.1, diverges") {
-					t.Errorf("%s ends at 1e%.0f: only the divergent rate ends at the top", s.Name, points[len(points)-1][1])
-				}
+			if name == "default" {
+				testUnrolledColors(t, UnrolledCurves(r))
 			}
 			header := UnrolledTable(r).Header
 			last := fmt.Sprintf("%d steps", p.UnrolledSteps[len(p.UnrolledSteps)-1])
@@ -43,6 +40,29 @@ func TestUnrolledOutputs(t *testing.T) {
 				t.Errorf("the last column is %q, want %q", header[len(header)-1], last)
 			}
 		})
+	}
+}
+
+// A colour has one meaning in both panels, which the legend explains.
+func testUnrolledColors(t *testing.T, f *Figure) {
+	t.Helper()
+	want := map[string]int{"ηL = 1": commonRun, "λ₂ = 0.01": commonRun, "ηL = 0.01": smallerRun, "ηL = 0.1": smallerRun, "λ₂ = 0.001": smallerRun,
+		"ηL = 1.9": largerRun, "λ₂ = 0.1": largerRun, "λ₂ = 1": largerRun, "ηL = 1, momentum 0.5": momentumRun, "ηL = 2.1": divergingRun}
+	for _, s := range slices.Concat(f.Panels[0][0].Series, f.Panels[0][1].Series) {
+		if !s.Line {
+			continue
+		}
+		points := slices.Concat(s.Stretches...)
+		if (points[len(points)-1][1] >= unrolledCeiling) != (want[s.Name] == divergingRun) {
+			t.Errorf("%s ends at 1e%.0f: only the divergent rate ends at the top", s.Name, points[len(points)-1][1])
+		}
+		kind, known := want[s.Name]
+		if !known || s.Entry.Style.Color != unrolledKinds[kind].Style.Color {
+			t.Errorf("%s has the colour %v", s.Name, s.Entry.Style.Color)
+		}
+	}
+	if len(f.Entries) != len(unrolledKinds)+1 {
+		t.Errorf("the legend has %v, want every kind of run and the level", f.Entries)
 	}
 }
 

@@ -27,7 +27,7 @@ func IncompleteJacobian() string {
 
 // DerivativeErrors explains the figure.
 func DerivativeErrors() string {
-	return "As δ shrinks, the line of a right derivative falls along the dashed guide and rises again along the dash-dotted one. The line of a wrong derivative would stay level, high above their crossing."
+	return "As δ shrinks, the line of a right derivative falls along the dashed guide and rises again along the dash-dotted one. A wrong derivative stays level, high above their crossing."
 }
 
 // SolutionPaths explains the figure.
@@ -62,7 +62,7 @@ func Unrolled(r *differentiability.UnrolledResult) string {
 		}
 	}
 	return paragraphs(
-		"On the dotted line the derivative has no right digit. A line that ends at the top belongs to a descent that diverges, without any error message.",
+		"On the grey line the derivative has no right digit. A line that ends at the top belongs to a descent that diverges, without any error message.",
 		fmt.Sprintf("At their last step %d of %d lines are within %.0e of the implicit derivative.", exact, len(runs), same))
 }
 
