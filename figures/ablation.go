@@ -2,12 +2,14 @@ package figures
 
 import (
 	"fmt"
+	"math"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/samplesize"
 	"cvgm/figures/internal/chart"
 
+	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
 )
 
@@ -41,48 +43,44 @@ func AblationTable(r *samplesize.AblationResult) *Table {
 
 // AblationBySize compares two descents on the rings, as a function of the number of training
 // examples. It shows the error rate after the descent of the CV loss, minus the error rate after
-// the descent of the training loss. Each panel has another number of steps, and each line another
-// number of splits.
+// the descent of the training loss. Each panel has another number of steps, and each kind of mark
+// another number of splits. The marks at the right end are means over all sizes.
 func AblationBySize(r *samplesize.AblationResult) *Figure {
 	p := r.Params.Rings
 	f := &Figure{
 		Name: "ablation_rings", Width: 11 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
+		Heads: []string{"CV minus training, points\n← CV loss better     worse →"},
 		Caption: fmt.Sprintf("Rings, learned kernel: test error after a descent of the CV loss minus test error after a descent of the training loss, in percentage points. "+
-			"Means over %d data sets. The titles give means over all sizes.", r.Params.Seeds),
+			"Means over %d data sets, with 95 %% intervals.", r.Params.Seeds),
 	}
+	sizes := Log10s(chart.Floats(p.Sizes))
+	low, high := chart.Nth(sizes, 0), chart.Nth(sizes, len(sizes)-1)
+	span := max(high-low, .5)
+	apart := span / 45 // half the distance between two marks of one size
+	beside := .4 * span
+	all := high + beside // the place of the means over all sizes
 	for b, budget := range p.Budgets {
 		name := fmt.Sprintf("%d steps", budget)
-		title := name + ", over all sizes"
+		panel := NewPanel(name, name, "training examples", "").LabelX(sizes).Beside(low, high, plot.Tick{Value: all, Label: "all sizes"}).Grid()
+		markNoDifference(panel)
+		panel.VLine("right of it: all sizes", high+beside/2, Style{Color: chart.Pale, Width: .8, Unlisted: true})
 		for i, k := range p.Ks {
-			if all := chart.Nth(r.Rings, i*len(p.Budgets)+b).Difference; all.N > 0 {
-				title += fmt.Sprintf("\n%d splits: %s", k, withMargin(all.Times(100), 2))
-			}
-		}
-		panel := NewPanel(name, title, "training examples", "CV minus training, points\n← CV loss better     worse →").LabelX(Log10s(chart.Floats(p.Sizes))).Grid()
-		for i, k := range p.Ks {
-			var sizes []float64
+			var x []float64
 			var differences []experiment.Estimate
 			for _, row := range r.Rows[:len(p.Ks)*len(p.Sizes)*len(p.Budgets)] {
 				if row.K == k && row.Budget == budget {
-					sizes = append(sizes, float64(row.Train))
-					differences = append(differences, row.CVLessTraining.Difference.Times(100))
+					x, differences = append(x, math.Log10(float64(row.Train))), append(differences, row.CVLessTraining.Difference)
 				}
 			}
-			drawMeans(panel, fmt.Sprintf("%d splits", k), Log10s(sizes), differences, Style{Color: chart.PaletteColor(len(p.Ks) - 1 - i), Width: 2, Dash: chart.Dashes[(len(p.Ks)-1-i)%len(chart.Dashes)]})
+			x, differences = append(x, all), append(differences, chart.Nth(r.Rings, i*len(p.Budgets)+b).Difference)
+			mean, from, to := meansAndEnds(chart.Mapped(differences, func(e experiment.Estimate) experiment.Estimate { return e.Times(100) }))
+			dodge := float64(2*i-len(p.Ks)+1) * apart
+			panel.Marked(fmt.Sprintf("%d splits", k), chart.Mapped(x, func(v float64) float64 { return v + dodge }), mean, from, to,
+				Style{Color: chart.PaletteColor(len(p.Ks) - 1 - i), Glyph: myGlyphs[len(myGlyphs)-1-(len(p.Ks)-1-i)%len(myGlyphs)], GlyphRadius: 3})
 		}
-		markNoDifference(panel)
 		f.Panels[0] = append(f.Panels[0], panel)
 	}
 	return f
-}
-
-// drawMeans plots means as a line with a dot at each of them, and their confidence intervals as a
-// band.
-func drawMeans(p *Panel, name string, x []float64, means []experiment.Estimate, s Style) {
-	mean, low, high := meansAndEnds(means)
-	p.Band(name+", interval", x, low, high, s)
-	p.Line(name, x, mean, s)
-	p.Scatter(name+", mean", x, mean, Style{Color: s.Color, GlyphRadius: 2.5, Unlisted: true})
 }
 
 // markNoDifference draws three reference lines on a panel of differences of accuracies or error

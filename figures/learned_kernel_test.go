@@ -99,6 +99,43 @@ func TestOnlyCertainExamplesHaveAColour(t *testing.T) {
 	}
 }
 
+// Each number of splits has a mark for every size and a mark for all sizes, and no mark is at the
+// place of another.
+func TestAblationMarksAreApart(t *testing.T) {
+	r := new(samplesize.AblationResult)
+	p := &r.Params.Rings
+	p.Sizes, p.Ks, p.Budgets = []int{8, 20}, []int{4, 16, 64}, []int{30, 100}
+	for range p.Ks {
+		for range p.Budgets {
+			r.Rings = append(r.Rings, experiment.Comparison{Difference: experiment.Estimate{Mean: .02, Margin: .01, N: 3}})
+		}
+	}
+	for _, k := range p.Ks {
+		for _, n := range p.Sizes {
+			for _, b := range p.Budgets {
+				r.Rows = append(r.Rows, samplesize.AblationRow{Train: n, K: k, Budget: b, CVLessTraining: experiment.Comparison{Difference: experiment.Estimate{Mean: .01, Margin: .01, N: 3}}})
+			}
+		}
+	}
+	for _, panel := range AblationBySize(r).Panels[0] {
+		places := make(map[float64]bool)
+		for _, s := range panel.Series {
+			if strings.HasSuffix(s.Name, "splits") {
+				points := slices.Concat(s.Stretches...)
+				for i, v := range points {
+					places[v[0]] = true
+					if want := map[bool]float64{false: 1, true: 2}[i == len(p.Sizes)]; v[1] != want {
+						t.Errorf("panel %q: %s: mark %d is at %v, want %v", panel.Name, s.Name, i, v[1], want)
+					}
+				}
+			}
+		}
+		if want := len(p.Ks) * (len(p.Sizes) + 1); len(places) != want {
+			t.Errorf("panel %q has marks at %d places, want %d", panel.Name, len(places), want)
+		}
+	}
+}
+
 func TestSampleSizeOutputs(t *testing.T) {
 	for name, change := range map[string]func(p *samplesize.SampleSizeParams){
 		"one seed":  func(p *samplesize.SampleSizeParams) { p.Seeds = 1 },

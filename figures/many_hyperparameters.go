@@ -73,9 +73,7 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 			}
 			if row, ok := l.Find(manyhyper.SearchTuner); ok && k == 0 {
 				mean, low, high := meansAndEnds([]experiment.Estimate{loss.ratio(row)})
-				x := []float64{math.Log10(float64(row.Hyperparameters)) + 3*apart}
-				p.Strokes("tuner, 95 % interval", x, low, x, high, Style{Color: Black, Width: 1, Unlisted: true})
-				p.Scatter("tuner", x, mean, Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 3})
+				p.Marked("tuner", []float64{math.Log10(float64(row.Hyperparameters)) + 3*apart}, mean, low, high, Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 3})
 			}
 			f.Panels[k] = append(f.Panels[k], p)
 		}
@@ -314,12 +312,9 @@ func OuterPenalty(r *searches.StochasticResult) *Figure {
 		}
 		if k < 2 {
 			panel.Measured(s.name, s.x, mean, low, high, s.style)
-			continue
+		} else {
+			panel.Marked(s.name, s.x, mean, low, high, s.style)
 		}
-		style := s.style
-		style.Unlisted, style.Width = true, 1
-		panel.Strokes(s.name+", 95 % interval", s.x, low, s.x, high, style)
-		panel.Scatter(s.name, s.x, mean, s.style)
 	}
 	return &Figure{Name: "outer_penalty", Width: 8 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{panel}},
 		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start. Marks near 0 have the weight 0. The chosen weight has the lowest nested risk on each data set. Means over %d data sets, with 95 %% intervals.", p.Rings.NumHyperparameters(), p.DataSets)}

@@ -93,7 +93,11 @@ func SampleSizeRivals(r *samplesize.Result) *Figure {
 	for _, m := range r.Methods[min(samplesize.SizeQuadratic, len(r.Methods)):] {
 		p := NewPanel(m.Name, m.Name, "training examples", "CVGM minus rival, points").LabelX(x).Grid()
 		points := chart.Mapped(chart.Pick(m.Full.BySize, places), func(e experiment.Estimate) experiment.Estimate { return e.Times(100) })
-		drawMeans(p, "CVGM minus rival", x, points, Style{Color: Blue, Width: 2})
+		mean, low, high := meansAndEnds(points)
+		s := Style{Color: Blue, Width: 2}
+		p.Band("CVGM minus rival, interval", x, low, high, s)
+		p.Line("CVGM minus rival", x, mean, s)
+		p.Scatter("CVGM minus rival, mean", x, mean, Style{Color: s.Color, Unlisted: true})
 		markNoDifference(p)
 		panels = append(panels, p)
 	}

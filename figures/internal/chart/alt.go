@@ -42,7 +42,7 @@ func (f *Figure) altPanels() string {
 	for i, row := range f.Panels {
 		for k := range row {
 			if i < len(f.Heads) {
-				axes[first+k] = f.Heads[i] + ", " + axes[first+k]
+				axes[first+k] = flat(f.Heads[i]) + ", " + axes[first+k]
 			}
 		}
 		first += len(row)

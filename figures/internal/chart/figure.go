@@ -6,6 +6,7 @@ package chart
 import (
 	"math"
 	"slices"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -144,15 +145,16 @@ func (f *Figure) LayOut(c draw.Canvas, drawPanel func(p *Panel, cell draw.Canvas
 	}
 }
 
-// headHeight is the height of the texts that cropHeads makes room for.
+// headHeight is the height of a line of the texts that cropHeads makes room for.
 const headHeight = 18
 
 // cropHeads returns the part of the canvas to the right of the heads of the rows.
 func (f *Figure) cropHeads(c draw.Canvas) draw.Canvas {
-	if f.Heads == nil {
-		return c
+	lines := 0
+	for _, head := range f.Heads {
+		lines = max(lines, 1+strings.Count(head, "\n"))
 	}
-	return draw.Crop(c, headHeight, 0, 0, 0)
+	return draw.Crop(c, headHeight*vg.Length(lines), 0, 0, 0)
 }
 
 // drawHeads draws the heads of the rows at the left end of the canvas c. The argument cells has the

@@ -274,15 +274,26 @@ func (p *Panel) Strokes(name string, fromX, fromY, toX, toY []float64, s Style) 
 
 // Measured plots a line with a glyph at each point, and a stroke at each point from low to high.
 func (p *Panel) Measured(name string, xs, ys, low, high []float64, s Style) {
-	mark, stroke := s, s
-	mark.Unlisted, stroke.Unlisted = true, true
-	stroke.Width, stroke.Dash = 1, nil
-	p.Strokes(name+", 95 % interval", xs, low, xs, high, stroke)
+	mark := s
+	mark.Unlisted = true
+	p.intervals(name, xs, low, high, s)
 	p.Line(name, xs, ys, s)
 	if n := len(p.Series); n > 0 {
 		p.Series[n-1].Entry.MarkRadius = mark.Mark().Radius
 	}
 	p.Scatter(name+", points", xs, ys, mark)
+}
+
+// Marked plots a glyph at each point, and a stroke at each point from low to high.
+func (p *Panel) Marked(name string, xs, ys, low, high []float64, s Style) {
+	p.intervals(name, xs, low, high, s)
+	p.Scatter(name, xs, ys, s)
+}
+
+// intervals plots a stroke at each point from low to high.
+func (p *Panel) intervals(name string, xs, low, high []float64, s Style) {
+	s.Width, s.Dash, s.Unlisted = 1, nil, true
+	p.Strokes(name+", 95 % interval", xs, low, xs, high, s)
 }
 
 // Scatter plots the points as glyphs.
