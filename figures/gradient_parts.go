@@ -72,7 +72,7 @@ func partsPanel(path kernels.GradientPath) *Panel {
 	name := fmt.Sprintf("%s, K = %d", problem, path.K)
 	first := path.At[0]
 	title := fmt.Sprintf("%s. First step uphill:\n%s, %s", name, uphill("published", first.PrintedUphill), uphill("detached", first.DetachedUphill))
-	p := NewPanel(name, title, "steps along the published direction", "cosine").Grid().StepsX()
+	p := NewPanel(name, title, "steps along the published direction"+stepsScale, "cosine").Grid().StepsX()
 	var x []float64
 	columns := make([][]experiment.Estimate, 3)
 	for _, at := range path.At {

@@ -234,40 +234,63 @@ func (e KernelExample) Manifold(r *kernels.LearnedKernelResult) *Figure {
 
 // Variants shows three quantities along three directions: the published direction, the detached
 // direction and the exact gradient. The quantities are the CV loss, the test accuracy, and the
-// cosine of the angle between the direction and the exact gradient. A line ends at the step after
-// which its run depends on rounding.
+// cosine of the angle between the direction and the exact gradient. Each direction has a row of its
+// own, because a line that jumps up and down would hide the others. The row of the exact gradient
+// has no cosine, which would always be 1. A line ends at the step after which its run depends on
+// rounding.
 func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
-	var panels []*Panel
-	for _, name := range []string{"CV loss", "test accuracy", "cosine with the gradient"} {
-		panels = append(panels, NewPanel(name, "", "steps", name).Grid().StepsX())
-	}
-	panels[1].HLine("Bayes rule, population", r.Bayes.Population, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-	panels[2].HLine("below: uphill", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{8, 2, 2, 2}})
+	f := &Figure{Name: e.name + "_variants_path", Width: 11 * vg.Inch, Height: 6.3 * vg.Inch, Legend: LegendInGap, SameColumns: true,
+		Caption: e.title + ": three variants of the gradient from the same start; the detached one omits the path through the validation rows. The titles give the first and the last value of each line. The cosine belongs to the angle between the direction of a step and the exact gradient of the same loss. On these examples a kernel can exceed the Bayes rule by chance; " + e.printedNote() + "."}
 	for _, shown := range []struct {
 		variant kernels.Variant
-		style   Style
-	}{
-		{kernels.Detached, Style{Color: color.NRGBA{120, 200, 170, 255}, Width: 1}}, // pale and behind the others, because it may jump up and down across them
-		{kernels.Full, Style{Color: Blue, Width: 2}},
-		{kernels.Published, Style{Color: Vermilion, Width: 2, Dash: []vg.Length{8, 2}}},
-	} {
-		at := slices.IndexFunc(r.Runs, func(run kernels.Run) bool { return run.Variant == shown.variant })
-		if at < 0 {
-			continue
+		color   color.NRGBA
+	}{{kernels.Published, Vermilion}, {kernels.Detached, Green}, {kernels.Full, Blue}} {
+		v := shown.variant
+		var run kernels.Run
+		if at := slices.IndexFunc(r.Runs, func(run kernels.Run) bool { return run.Variant == v }); at >= 0 {
+			run = r.Runs[at]
 		}
-		run, style := &r.Runs[at], shown.style
-		n := run.StableSteps() + 1
-		steps := Log10s(chart.OneTo(n))
-		for k, y := range [][]float64{run.CVLoss, run.Accuracy, run.Cosine} {
-			panels[k].Line(run.Variant.String(), steps, y[:n], style)
-			if 0 < n && n < len(run.CVLoss) {
-				panels[k].Scatter("rounding decides from here", steps[n-1:], y[n-1:n], Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 3.5})
-			}
+		row := chart.Mapped([]string{"CV loss", "test accuracy", "cosine with the gradient"}, func(quantity string) *Panel {
+			return NewPanel(v.String()+", "+quantity, quantity, "", "").Grid().StepsX()
+		})
+		row[1].HLine("Bayes rule, population", r.Bayes.Population, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
+		row[1].HLine("Bayes rule, these examples", r.Bayes.Test, Style{Color: Black, Width: 1, Dash: []vg.Length{6, 3}})
+		row[2].HLine("full gradient: cosine 1", 1, Style{Color: Blue, Width: 1.5})
+		row[2].HLine("below: uphill", 0, Style{Color: Black, Width: .8})
+		plotRun(row[0], &run, run.CVLoss, 3, shown.color)
+		plotRun(row[1], &run, run.Accuracy, 3, shown.color)
+		row[1].Plot.Title.Text += fmt.Sprintf(" (Bayes %v)", Number{Value: r.Bayes.Test, Digits: 3})
+		plotRun(row[2], &run, run.Cosine, 2, shown.color)
+		switch v {
+		case kernels.Published:
+			e.markPrinted(row[1], r)
+		case kernels.Full:
+			row = row[:2]
 		}
+		f.Panels, f.Heads = append(f.Panels, row), append(f.Heads, v.String()+" gradient")
 	}
-	e.markPrinted(panels[1], r)
-	return &Figure{Name: e.name + "_variants_path", Width: 9.6 * vg.Inch, Height: 3.5 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{panels},
-		Caption: e.title + ": CV loss, test accuracy and direction along three variants of the gradient from the same start. The detached direction has the exact derivative of the fit, and omits the path through the validation rows. The table has the variants with a penalised intercept too. The cosine belongs to the angle between the direction of a step and the exact gradient of the same loss. If rounding begins to decide a path, its line ends there. As to the accuracy, " + e.printedNote() + "."}
+	for _, lowest := range []*Panel{f.Panels[2][0], f.Panels[2][1], f.Panels[1][2]} {
+		lowest.Plot.X.Label.Text = "steps" + stepsScale
+	}
+	return f
+}
+
+// stepsScale explains the labels of StepsX, beside the quantity of the axis.
+const stepsScale = " (log scale of steps + 1)"
+
+// plotRun plots the values of a quantity after 0, 1, … steps of a run. It adds the values at both
+// ends of the line to the title.
+func plotRun(p *Panel, run *kernels.Run, values []float64, digits int, c color.NRGBA) {
+	n := min(run.StableSteps()+1, len(values))
+	if n == 0 {
+		return
+	}
+	steps, last := Log10s(chart.OneTo(n)), values[n-1:n]
+	p.Line(run.Variant.String(), steps, values[:n], Style{Color: c, Width: 1.5, Unlisted: true})
+	p.Plot.Title.Text += chart.TypesetAll(fmt.Sprintf(": %v → %v", Number{Value: values[0], Digits: digits}, Number{Value: last[0], Digits: digits}))
+	if n < len(values) {
+		p.Scatter("rounding decides from here", steps[n-1:], last, Style{Color: Black, Glyph: chart.HeavyCross{}, GlyphRadius: 3.5})
+	}
 }
 
 // printedNote returns text with the accuracies that the paper prints.

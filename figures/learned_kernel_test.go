@@ -45,6 +45,12 @@ func TestLearnedKernelOutputs(t *testing.T) {
 				"xor_variants":      chart.FormatFull(x.LearnedKernelResult.Run(kernels.Detached).FinalAccuracy()),
 				"xor_variants_path": chart.FormatFull(x.LearnedKernelResult.Run(kernels.Published).CVLoss[1]),
 			})
+			// The accuracies are beside the accuracy of the Bayes rule on the same examples.
+			for _, row := range Rings.Variants(&r.LearnedKernelResult).Panels {
+				if at := slices.IndexFunc(row[1].Series, func(s chart.Series) bool { return s.Name == "Bayes rule, these examples" }); at < 0 || row[1].Series[at].Ends(row[1].Axes())[0][1] != r.Bayes.Test {
+					t.Errorf("panel %q has no line at %v", row[1].Name, r.Bayes.Test)
+				}
+			}
 			// The boundary of the Bayes rule is its circle.
 			for _, s := range Rings.Boundary(&r.LearnedKernelResult).Panels[0][0].Series {
 				if s.Name == "Bayes rule" {
