@@ -92,8 +92,8 @@ func checkFigure(t *testing.T, f *Figure) {
 	}
 	canvas := draw.Crop(draw.New(vgsvg.New(f.Width, f.Height)), 4, -8, 4, -4)
 	f.LayOut(canvas, func(p *Panel, cell draw.Canvas, axes chart.Box) {
-		for _, n := range p.Notes {
-			explain(n.Text)
+		for _, text := range p.Written() {
+			explain(text)
 		}
 		var inside []LegendEntry
 		if f.Legend == LegendInside {

@@ -120,42 +120,108 @@ func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 			"CVGM ends at %.4f, exhaustive search at %.4f, random search at %.4f; the paper prints %s, %s and %s. The true coefficients made the data.", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), printed.CVGM.Paper, printed.Exhaustive.Paper, printed.Random.Paper)}
 }
 
-// ElasticNetSurfaces shows the CV loss and the test loss as functions of (λ1, λ2), with the points
-// of each search and the point that the search chooses. The searches minimise the CV loss. The test
-// loss judges their choices. Both panels have the lowest points of both surfaces.
+// ElasticNetSurfaces shows the CV loss and the test loss as functions of (λ1, λ2), with the path of
+// CVGM and the points that the searches choose. The searches minimise the CV loss, so its panel has
+// their points. The test loss judges their choices, so its panel is an enlarged part and has the
+// test losses of the choices. Both panels have the lowest points of both surfaces.
 func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 	f := &Figure{Name: "elastic_net_surfaces", Width: 8.6 * vg.Inch, Height: 4.5 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil}}
-	axes := [][]float64{r.Surface.Lambda1, r.Surface.Lambda2}
-	surfaces := []struct {
-		name  string
-		z     [][]float64
-		glyph draw.GlyphDrawer
-	}{{"CV loss", r.Surface.CV, chart.HeavyCross{}}, {"test loss", r.Surface.Test, chart.HeavyPlus{}}}
-	for _, surface := range surfaces {
-		p := lossPanel(surface.name, surface.name, []string{"λ₁", "λ₂"}, axes, surface.z)
+	whole := [][]float64{r.Surface.Lambda1, r.Surface.Lambda2}
+	places := chosenPlaces(r, whole)
+	points := slices.Concat(r.Long.Lambda, r.CVGM.Lambda)
+	for _, place := range places {
+		points = append(points, place.at...)
+	}
+	axes, test := around(whole, r.Surface.Test, points)
+	left := lossPanel("CV loss", "CV loss", []string{"λ₁", "λ₂"}, whole, r.Surface.CV)
+	right := lossPanel("test loss, enlarged", "test loss", []string{"λ₁", "λ₂"}, axes, test)
+	onSurface(left.Scatter, "points of the grid", whole, r.Exhaustive.Lambda, Style{Color: Vermilion, Glyph: draw.PlusGlyph{}, GlyphRadius: 1.6})
+	onSurface(left.Scatter, "random points", whole, r.Random.Lambda, Style{Color: Green, GlyphRadius: 1.1})
+	for k, p := range []*Panel{left, right} {
+		axes := [][][]float64{whole, axes}[k]
 		p.Series[0].Entry = LegendEntry{} // the caption explains the contours
-		onSurface(p.Scatter, "points of the grid", axes, r.Exhaustive.Lambda, Style{Color: Vermilion, Glyph: draw.PlusGlyph{}, GlyphRadius: 1.6})
-		onSurface(p.Scatter, "random points", axes, r.Random.Lambda, Style{Color: Green, GlyphRadius: 1.1})
 		if end := len(r.CVGM.Lambda); end <= len(r.Long.Lambda) {
 			onSurface(p.Line, fmt.Sprintf("CVGM, steps %d to %d", end, len(r.Long.Lambda)), axes, r.Long.Lambda[max(end-1, 0):], Style{Color: Blue, Width: 1.2, Dash: []vg.Length{3, 2}})
 		}
 		onSurface(p.Line, r.CVGM.Name, axes, r.CVGM.Lambda, Style{Color: Blue, Width: 2.5})
 		onSurface(p.Scatter, "start of CVGM", axes, r.CVGM.Lambda[:min(1, len(r.CVGM.Lambda))], chart.StartStyle)
-		ends := func(what string, s elasticnet.Search) string {
-			return fmt.Sprintf("%s: test loss %.4g", what, s.Final())
+		for _, place := range places {
+			onSurface(p.Scatter, place.name, axes, place.at, place.style)
+			if x, y := coordinates(axes, place.at); k == 1 && len(x) > 0 && !math.IsNaN(place.loss) {
+				p.Note(fmt.Sprintf("%s: %.4g", place.name, place.loss), x[0], y[0])
+			}
 		}
-		onSurface(p.Scatter, ends("random search chooses", r.Random), axes, chosen(r.Random), Style{Color: Green, Glyph: chart.TriangleOutline{}, GlyphRadius: 7.6})
-		onSurface(p.Scatter, ends("exhaustive search chooses", r.Exhaustive), axes, chosen(r.Exhaustive), Style{Color: Vermilion, Glyph: chart.SquareOutline{}, GlyphRadius: 4.2})
-		onSurface(p.Scatter, ends("CVGM ends", r.CVGM), axes, r.CVGM.Lambda[max(len(r.CVGM.Lambda)-1, 0):], Style{Color: Blue, Glyph: chart.DiamondGlyph{}, GlyphRadius: 2.8})
-		for _, low := range surfaces {
-			v, i, j := lowest(low.z)
-			onSurface(p.Scatter, fmt.Sprintf("lowest %s: %.4g", low.name, v), axes, [][2]float64{{chart.Nth(axes[0], i), chart.Nth(axes[1], j)}}, Style{Color: Black, Glyph: low.glyph, GlyphRadius: 3.8})
-		}
-		f.Panels[0] = append(f.Panels[0], p)
 	}
-	f.Caption = fmt.Sprintf("The searches minimise the CV loss (left), and the test loss (right) judges the points that they choose: CVGM's end (◆) at %.4g, exhaustive search's choice (□) at %.4g and random search's choice (△) at %.4g. Both panels have the lowest point of the CV loss (×) and of the test loss (+). The scale beside each panel gives the losses. %s.",
+	f.Panels[0] = []*Panel{left, right}
+	f.Caption = fmt.Sprintf("The searches minimise the CV loss (left). The test loss (right, with its value beside each mark) judges the points that they choose: CVGM's end (◆) at %.4g, exhaustive search's choice (□) at %.4g and random search's choice (△) at %.4g. The lowest CV loss is at ×, the lowest test loss at +. %s.",
 		r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), surfaceNote())
 	return f
+}
+
+// A chosenPlace is a point on the surfaces with its test loss, NaN if the point has no note. The notes of a figure and its caption
+// explain its mark, so it is not in the legend.
+type chosenPlace struct {
+	name  string
+	at    [][2]float64
+	loss  float64
+	style Style
+}
+
+// chosenPlaces returns the choices of the searches, and the lowest points of both surfaces.
+func chosenPlaces(r *elasticnet.Result, axes [][]float64) []chosenPlace {
+	at := func(z [][]float64) [][2]float64 {
+		_, i, j := lowest(z)
+		return [][2]float64{{chart.Nth(axes[0], i), chart.Nth(axes[1], j)}}
+	}
+	last := func(s elasticnet.Search) [][2]float64 { return s.Lambda[max(len(s.Lambda)-1, 0):] }
+	_, i, j := lowest(r.Surface.CV)
+	judged := math.NaN()
+	if i < len(r.Surface.Test) {
+		judged = chart.Nth(r.Surface.Test[i], j)
+	}
+	least, _, _ := lowest(r.Surface.Test)
+	return []chosenPlace{
+		{"random search", chosen(r.Random), r.Random.Final(), Style{Color: Green, Glyph: chart.TriangleOutline{}, GlyphRadius: 7.6, Unlisted: true}},
+		{"exhaustive search", chosen(r.Exhaustive), r.Exhaustive.Final(), Style{Color: Vermilion, Glyph: chart.SquareOutline{}, GlyphRadius: 4.2, Unlisted: true}},
+		{"end of the long run", last(r.Long), math.NaN(), Style{Color: Blue, Glyph: draw.CircleGlyph{}, GlyphRadius: 2, Unlisted: true}},
+		{"CVGM", last(r.CVGM), r.CVGM.Final(), Style{Color: Blue, Glyph: chart.DiamondGlyph{}, GlyphRadius: 2.8, Unlisted: true}},
+		{"lowest CV loss", at(r.Surface.CV), judged, Style{Color: Black, Glyph: chart.HeavyCross{}, GlyphRadius: 3.8, Unlisted: true}},
+		{"lowest test loss", at(r.Surface.Test), least, Style{Color: Black, Glyph: chart.HeavyPlus{}, GlyphRadius: 3.8, Unlisted: true}},
+	}
+}
+
+// around returns the part of a surface around the given points. Along each axis, this part extends
+// beyond the points by a share of their distance, or to the end of the surface.
+func around(axes, loss [][]float64, points [][2]float64) (part, rest [][]float64) {
+	const beyond = .25
+	var ends [2][2]int
+	for k, axis := range axes {
+		at := slices.DeleteFunc(Log10s(chart.Mapped(points, func(p [2]float64) float64 { return p[k] })), func(v float64) bool { return !chart.Drawable(v) })
+		first, end := 0, len(axis)
+		if len(at) > 0 {
+			low, high := slices.Min(at), slices.Max(at)
+			room := beyond * (high - low)
+			for end-first > 2 && math.Log10(axis[first+1]) < low-room {
+				first++
+			}
+			for end-first > 2 && math.Log10(axis[end-2]) > high+room {
+				end--
+			}
+		}
+		ends[k] = [2]int{first, end}
+	}
+	return cut(axes, loss, ends)
+}
+
+// cut returns the part of a surface between the given rows and columns.
+func cut(axes, loss [][]float64, ends [2][2]int) (part, rest [][]float64) {
+	within := func(k, n int) (first, end int) { return min(ends[k][0], n), min(ends[k][1], n) }
+	first, end := within(0, len(loss))
+	rest = chart.Mapped(loss[first:end], func(row []float64) []float64 {
+		first, end := within(1, len(row))
+		return row[first:end]
+	})
+	return [][]float64{axes[0][ends[0][0]:ends[0][1]], axes[1][ends[1][0]:ends[1][1]]}, rest
 }
 
 // chosen returns the point with the lowest CV loss of a search. If no CV loss is finite, it returns
@@ -175,6 +241,7 @@ func ElasticNetEarlyStopping(r *elasticnet.Result) *Figure {
 	steps := Log10s(chart.OneTo(len(r.Long.CVLoss)))
 	p.Line("CV loss", steps, r.Long.CVLoss, chart.CVStyle)
 	p.Line("test loss", steps, r.Long.TestLoss, Style{Color: Blue, Width: 2})
+	markLowest(p, "lowest test loss", steps, r.Long.TestLoss, func(i int) string { return fmt.Sprintf("lowest at step %d: %.4f", i+1, r.Long.TestLoss[i]) })
 	p.VLine(fmt.Sprintf("end of CVGM in Table 1 (step %d)", len(r.CVGM.CVLoss)), math.Log10(float64(len(r.CVGM.CVLoss))), Style{Color: Grey, Width: 1, Dash: []vg.Length{2, 2}})
 	return &Figure{Name: "elastic_net_early_stopping", Width: 5.5 * vg.Inch, Height: 3.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
 		Caption: fmt.Sprintf("CV loss and test loss along %d steps of CVGM on the published data. Step 1 is the start, and the steps descend the CV loss. The vertical line marks step %d, at which CVGM ends in Table 1.", len(r.Long.CVLoss), len(r.CVGM.CVLoss))}
@@ -185,6 +252,9 @@ func ElasticNetEarlyStopping(r *elasticnet.Result) *Figure {
 func lossPanel(title, name string, hyper []string, axes, loss [][]float64) *Panel {
 	p := NewPanel(title, title, hyper[0], hyper[1]).LogAxes(true, true)
 	p.Surface(name, Log10s(axes[0]), Log10s(axes[1]), loss, LevelsAboveMinimum(loss))
+	const named = 4
+	low, _, _ := lowest(loss)
+	p.NameContours(named, chart.Mapped(namedRises, func(rise float64) float64 { return low * (1 + rise/100) }), chart.Mapped(namedRises, func(rise float64) string { return fmt.Sprintf("+%g %%", rise) }))
 	return p
 }
 
@@ -222,6 +292,9 @@ func lowest(z [][]float64) (v float64, i, j int) {
 // value.
 var levelRises = []float64{.2, .5, 1, 2, 5, 10, 20, 50, 100, 200}
 
+// namedRises holds the same heights, in the order in which contours get a name.
+var namedRises = []float64{1, 2, 10, 50, 5, 20, .5, 100, .2, 200}
+
 // LevelsAboveMinimum returns contour levels above the lowest value of z. The distance between
 // neighbouring levels increases with their height.
 func LevelsAboveMinimum(z [][]float64) []float64 {
@@ -237,5 +310,5 @@ func list(format string, v []float64) string {
 // surfaceNote returns a sentence for the caption of a figure with surfaces. The sentence explains
 // the contours.
 func surfaceNote() string {
-	return fmt.Sprintf("Contours, from the innermost, are at %s and %g %% above the lowest value", list("%g", levelRises[:len(levelRises)-1]), levelRises[len(levelRises)-1])
+	return fmt.Sprintf("Contours are at %s and %g %% above the lowest value", list("%g", levelRises[:len(levelRises)-1]), levelRises[len(levelRises)-1])
 }

@@ -162,9 +162,13 @@ func SearchesSurface(r *searches.Result) *Figure {
 	onSurface(p.Scatter, "start", axes, s.Path[:min(1, len(s.Path))], chart.StartStyle)
 	drawEnds(p, axes, s.Ends)
 	onSurface(p.Scatter, "true minimum", axes, [][2]float64{at}, Style{Color: Black, Glyph: draw.CrossGlyph{}, GlyphRadius: 4})
+	least, _, _ := lowest([][]float64{s.EndLoss})
 	for _, ends := range commonEnds(r) {
 		x, y := coordinates(axes, [][2]float64{s.Ends[ends[0]]})
-		text := fmt.Sprintf("%d of %d starts: CV loss %.4f", len(ends), len(s.Ends), s.EndLoss[ends[0]])
+		text := fmt.Sprintf("%d of %d starts end at %.4f", len(ends), len(s.Ends), s.EndLoss[ends[0]])
+		if rise := 100 * (s.EndLoss[ends[0]]/least - 1); rise >= .05 {
+			text += fmt.Sprintf(" (+%.1f %%)", rise)
+		}
 		for k, name := range []string{"λ₁", "λ₂"} {
 			if v := s.Ends[ends[0]][k]; v < chart.Nth(axes[k], 0) {
 				text += fmt.Sprintf(", %s = %s", name, chart.Typeset(fmt.Sprintf("%.0e", v)))
@@ -173,7 +177,7 @@ func SearchesSurface(r *searches.Result) *Figure {
 		p.NoteAbove(text, x[0], y[0])
 	}
 	return &Figure{Name: "searches_surface", Width: 8 * vg.Inch, Height: 4.6 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
-		Caption: fmt.Sprintf("CV loss of data set %d over both penalties, light where it is low. Multi-start searches from %d starts; the notes count the starts that end at the same CV loss. An arrow head on the edge is an end beyond it. %s.", r.Params.SurfaceDataSet, len(s.Ends), surfaceNote())}
+		Caption: fmt.Sprintf("CV loss of data set %d over both penalties, light where it is low. Multi-start searches from %d starts; the notes count the starts that end at the same CV loss, with its height above the lowest. An arrow head on the edge is an end beyond it. %s.", r.Params.SurfaceDataSet, len(s.Ends), surfaceNote())}
 }
 
 // drawEnds draws the ends of multi-start. An end beyond the surface is an arrow head on the edge.
@@ -224,7 +228,7 @@ func commonEnds(r *searches.Result) (groups [][]int) {
 func withoutSlopes(axes, loss [][]float64, points [][2]float64) (shortened, rest [][]float64) {
 	const far = 1.5 // times the lowest loss
 	least, _, _ := lowest(loss)
-	ends := []int{len(axes[0]), len(axes[1])}
+	ends := [2][2]int{{0, len(axes[0])}, {0, len(axes[1])}}
 	for k := range ends {
 		isFar := func(n int) bool { // whether the loss is far above in row or column n
 			for i, row := range loss {
@@ -236,10 +240,9 @@ func withoutSlopes(axes, loss [][]float64, points [][2]float64) (shortened, rest
 			}
 			return !slices.ContainsFunc(points, func(at [2]float64) bool { return at[k] > chart.Nth(axes[k], n-1) })
 		}
-		for ends[k] > 2 && isFar(ends[k]-1) && isFar(ends[k]-2) { // the outermost row is far above, too
-			ends[k]--
+		for ends[k][1] > 2 && isFar(ends[k][1]-1) && isFar(ends[k][1]-2) { // the outermost row is far above, too
+			ends[k][1]--
 		}
 	}
-	rows := chart.Mapped(loss[:min(ends[0], len(loss))], func(row []float64) []float64 { return row[:min(ends[1], len(row))] })
-	return [][]float64{axes[0][:ends[0]], axes[1][:ends[1]]}, rows
+	return cut(axes, loss, ends)
 }

@@ -82,6 +82,22 @@ func TestPartsOfTheSearchedSurface(t *testing.T) {
 	}
 }
 
+// The part of a surface around points contains them, with a margin, and has its own losses.
+func TestPartAroundPoints(t *testing.T) {
+	axes := [][]float64{{1e-4, 1e-3, 1e-2, 1e-1, 1, 10, 100}, {1, 10, 100}}
+	loss := make([][]float64, len(axes[0]))
+	for i := range loss {
+		loss[i] = []float64{float64(i), float64(10 + i), float64(20 + i)}
+	}
+	part, rest := around(axes, loss, [][2]float64{{.01, 1}, {.1, 100}})
+	if !slices.Equal(part[0], []float64{1e-3, 1e-2, 1e-1, 1}) || !slices.Equal(part[1], axes[1]) || len(rest) != 4 || rest[0][2] != 21 {
+		t.Errorf("the part %v with the losses %v", part, rest)
+	}
+	if part, rest := around(axes, loss, nil); len(part[0]) != len(axes[0]) || len(rest) != len(loss) {
+		t.Errorf("without points the part is %v", part)
+	}
+}
+
 // Ends beyond the surface have their own marks, which point to where they lie.
 func TestEndsBeyondTheSurface(t *testing.T) {
 	p := NewPanel("p", "", "x", "y")

@@ -95,7 +95,7 @@ func checkTexts(t *testing.T, f *Figure) {
 	if f.Legend != LegendInside {
 		f.LayOut(draw.Crop(canvas, 4, -8, 4+h-f.Height, -4), func(p *Panel, cell draw.Canvas, axes chart.Box) {
 			q, cell, _ := p.LayOut(cell, axes, chart.NewLegend(nil))
-			texts := chart.Mapped(p.Notes, func(n chart.Note) string { return n.Text })
+			texts := p.Written()
 			if p.NamesInside {
 				for _, l := range p.DirectLabels() {
 					texts = append(texts, l.Name)

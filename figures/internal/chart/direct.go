@@ -57,6 +57,7 @@ func (p *Panel) drawDirect(q *plot.Plot, data draw.Canvas) {
 	for _, n := range p.Notes {
 		notes.write(n)
 	}
+	notes.nameContours(p.named, p.levelNames)
 	y := func(l directLabel) vg.Length { return data.Y(q.Y.Norm(l.End[1])) }
 	slices.SortStableFunc(labels, func(a, b directLabel) int { return cmp.Compare(y(a), y(b)) })
 	at := SpreadOut(Mapped(labels, y), directHeight, data.Min.Y-directHeight, data.Max.Y)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 )
@@ -14,9 +15,11 @@ import (
 type noteLayout struct {
 	q       *plot.Plot
 	data    draw.Canvas
-	strokes [][2]vg.Point  // parts of lines
-	boxes   []vg.Rectangle // marks, and the notes that have a place
-	shaded  bool           // there is a surface
+	strokes [][2]vg.Point    // parts of lines
+	boxes   []vg.Rectangle   // marks, and the notes that have a place
+	scale   *plotter.HeatMap // of the surface; nil: there is none
+	// Notes avoid the contours of a surface, if there is a place without contours.
+	contours []contourStroke
 }
 
 // markRadius is the radius, in points, that notes keep free around each mark.
@@ -26,7 +29,7 @@ const markRadius = 3.5
 var strokeMargin = vg.Point{X: 1.5, Y: 1.5}
 
 func (p *Panel) newNoteLayout(q *plot.Plot, data draw.Canvas) *noteLayout {
-	l := &noteLayout{q: q, data: data, shaded: p.filled}
+	l := &noteLayout{q: q, data: data, scale: p.Scale}
 	for _, s := range slices.Concat(p.Series, p.Ghosts) {
 		for _, stretch := range append(slices.Clip(s.Stretches), s.Ends(AxesOf(q))) {
 			for i, v := range stretch {
@@ -38,6 +41,12 @@ func (p *Panel) newNoteLayout(q *plot.Plot, data draw.Canvas) *noteLayout {
 					l.boxes = append(l.boxes, around(at, markRadius, markRadius))
 				}
 			}
+		}
+	}
+	for _, v := range p.contours {
+		for i := range v.line {
+			a, b := v.line[max(i-1, 0)], v.line[i]
+			l.contours = append(l.contours, contourStroke{v.level, l.at(a.X, a.Y), l.at(b.X, b.Y)})
 		}
 	}
 	return l
@@ -53,10 +62,17 @@ func around(centre vg.Point, w, h vg.Length) vg.Rectangle {
 }
 
 // noteDistances are the distances of a note from its point, in points, from the best to the worst.
-// A note that is farther away than leaderFrom is connected with its point by a stroke.
-var noteDistances = []vg.Length{6, 9, 12, 18, 26, 36}
+// A note that is farther away than leaderFrom is connected with its point by a stroke. To avoid
+// contours, a note may also be as far away as in farDistances.
+var (
+	noteDistances = []vg.Length{6, 9, 12, 18, 26, 36}
+	farDistances  = []vg.Length{50, 70, 90}
+)
 
 const leaderFrom = 12
+
+// leaderGap is the distance of a stroke from its point, so that it does not enter a mark.
+const leaderGap = 5
 
 // noteSample is the length of the sample of a line before its name.
 const noteSample = 12
@@ -75,31 +91,47 @@ func (l *noteLayout) write(n Note) bool {
 	if n.above {
 		directions = slices.Insert(slices.Clone(directions), 0, vg.Point{X: 1, Y: 1})
 	}
-	w, h := (sample+style.Width(n.Text))/2+pad, style.Height(n.Text)/2+pad/2
-	for _, distance := range noteDistances {
-		for _, d := range directions {
-			box := around(from.Add(vg.Point{X: d.X * (w + distance), Y: d.Y * (h + distance)}), w, h)
-			if !l.isFree(box) {
-				continue
-			}
-			if distance > leaderFrom {
-				to := vg.Point{X: max(box.Min.X, min(from.X, box.Max.X)), Y: max(box.Min.Y, min(from.Y, box.Max.Y))}
-				l.data.StrokeLine2(draw.LineStyle{Color: Grey, Width: .5}, from.X, from.Y, to.X, to.Y)
-			}
-			if l.shaded {
-				l.data.SetColor(color.NRGBA{255, 255, 255, 190}) // the note is readable on contours
-				l.data.Fill(box.Path())
-			}
-			left := vg.Point{X: box.Min.X + pad, Y: (box.Min.Y + box.Max.Y) / 2}
-			if n.sample != nil {
-				l.data.StrokeLine2(n.sample.Line(), left.X, left.Y, left.X+noteSample, left.Y)
-			}
-			l.data.FillText(style, left.Add(vg.Point{X: sample}), n.Text)
-			l.boxes = append(l.boxes, box)
-			return true
-		}
+	box, ok := l.place(from, (sample+style.Width(n.Text))/2+pad, style.Height(n.Text)/2+pad/2, directions)
+	if !ok {
+		return false
 	}
-	return false
+	to := vg.Point{X: max(box.Min.X, min(from.X, box.Max.X)), Y: max(box.Min.Y, min(from.Y, box.Max.Y))}
+	leader, leaderFrom := draw.LineStyle{Color: Grey, Width: .5}, vg.Length(leaderFrom)
+	if l.scale != nil { // darker than the contours, and also to a near note, because a surface has many marks
+		leader, leaderFrom = draw.LineStyle{Color: Black, Width: .6}, leaderGap
+	}
+	away := to.Sub(from)
+	if distance := vg.Length(math.Hypot(float64(away.X), float64(away.Y))); max(away.X, -away.X, away.Y, -away.Y) > leaderFrom {
+		from = from.Add(away.Scale(leaderGap / distance))
+		l.data.StrokeLine2(leader, from.X, from.Y, to.X, to.Y)
+	}
+	l.interrupt(box)
+	left := vg.Point{X: box.Min.X + pad, Y: (box.Min.Y + box.Max.Y) / 2}
+	if n.sample != nil {
+		l.data.StrokeLine2(n.sample.Line(), left.X, left.Y, left.X+noteSample, left.Y)
+	}
+	l.data.FillText(style, left.Add(vg.Point{X: sample}), n.Text)
+	l.boxes = append(l.boxes, box)
+	return true
+}
+
+// place returns the best free box beside a point. The lengths w and h are half its sides. A box
+// without contours is better than a nearer one with contours.
+func (l *noteLayout) place(from vg.Point, w, h vg.Length, directions []vg.Point) (box vg.Rectangle, ok bool) {
+	beside := func(distances []vg.Length, free func(box vg.Rectangle) bool) bool {
+		for _, distance := range distances {
+			for _, d := range directions {
+				box = around(from.Add(vg.Point{X: d.X * (w + distance), Y: d.Y * (h + distance)}), w, h)
+				if free(box) {
+					return true
+				}
+			}
+		}
+		return false
+	}
+	ok = len(l.contours) > 0 && beside(slices.Concat(noteDistances, farDistances), func(box vg.Rectangle) bool { return l.isFree(box) && !l.crossesContour(box, math.NaN()) })
+	ok = ok || beside(noteDistances, l.isFree)
+	return box, ok
 }
 
 // isFree reports whether a box lies within the axes and covers nothing.
@@ -115,19 +147,99 @@ func (l *noteLayout) isFree(box vg.Rectangle) bool {
 	})
 }
 
-// crosses reports whether the line from a to b meets a box. It clips the line at each side of the
-// box.
+// crosses reports whether the line from a to b meets a box.
 func crosses(a, b vg.Point, box vg.Rectangle) bool {
-	first, last := vg.Length(0), vg.Length(1) // the part of the line that is not clipped
+	first, last := clip(a, b, box)
+	return first <= last
+}
+
+// clip clips the line from a to b at each side of a box. It returns the shares of the line at which
+// the rest begins and ends. If there is no rest, first is greater than last.
+func clip(a, b vg.Point, box vg.Rectangle) (first, last vg.Length) {
+	first, last = 0, 1
 	for _, side := range [][2]vg.Length{{a.X - b.X, a.X - box.Min.X}, {b.X - a.X, box.Max.X - a.X}, {a.Y - b.Y, a.Y - box.Min.Y}, {b.Y - a.Y, box.Max.Y - a.Y}} {
 		switch run, room := side[0], side[1]; {
 		case run == 0 && room < 0:
-			return false
+			return 1, 0
 		case run < 0:
 			first = max(first, room/run)
 		case run > 0:
 			last = min(last, room/run)
 		}
 	}
-	return first <= last
+	return first, last
+}
+
+// A contourStroke is a part of a contour on the canvas.
+type contourStroke struct {
+	level    float64
+	from, to vg.Point
+}
+
+// crossesContour reports whether a box meets a contour of another level than the given one.
+func (l *noteLayout) crossesContour(box vg.Rectangle, level float64) bool {
+	return slices.ContainsFunc(l.contours, func(s contourStroke) bool { return s.level != level && crosses(s.from, s.to, box) })
+}
+
+// nameContours writes names on at most the given number of levels.
+func (l *noteLayout) nameContours(most int, names []levelName) {
+	for _, n := range names {
+		if most > 0 && l.nameContour(n) {
+			most--
+		}
+	}
+}
+
+// contourMargins are the distances of a name from everything but its own contour, in points, from
+// the best to the worst. Places on a contour are contourStep points apart.
+var contourMargins = []vg.Length{12, 8, 5, 2.5}
+
+const contourStep = 4
+
+// nameContour interrupts a contour of a level by its name. It reports whether there is a place for
+// the name.
+func (l *noteLayout) nameContour(n levelName) bool {
+	style := directText()
+	style.XAlign = draw.XCenter
+	w, high := style.Width(n.text)/2+1, style.Height(n.text)/2
+	for _, margin := range contourMargins {
+		for _, s := range l.contours {
+			if s.level != n.level {
+				continue
+			}
+			along := s.to.Sub(s.from)
+			places := 1 + int(math.Hypot(float64(along.X), float64(along.Y))/contourStep)
+			for k := range places {
+				at := s.from.Add(along.Scale((vg.Length(k) + .5) / vg.Length(places)))
+				room := around(at, w+margin, high+margin)
+				if !l.isFree(room) || l.crossesContour(room, n.level) {
+					continue
+				}
+				box := around(at, w, high)
+				l.interrupt(box)
+				l.data.FillText(style, at, n.text)
+				l.boxes = append(l.boxes, box)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// interrupt hides the parts of contours within a box, by the shades of the surface.
+func (l *noteLayout) interrupt(box vg.Rectangle) {
+	const width = 2 // the contour and its faint edges
+	for _, s := range l.contours {
+		if first, last := clip(s.from, s.to, box); first < last {
+			a, b := s.from.Add(s.to.Sub(s.from).Scale(first)), s.from.Add(s.to.Sub(s.from).Scale(last))
+			l.data.StrokeLine2(draw.LineStyle{Color: shade(l.scale, s.level), Width: width}, a.X, a.Y, b.X, b.Y)
+		}
+	}
+}
+
+// shade returns the colour of a value on the heat map of a surface.
+func shade(h *plotter.HeatMap, value float64) color.Color {
+	shades := h.Palette.Colors()
+	k := (math.Log(value) - h.Min) / (h.Max - h.Min) * float64(len(shades)-1)
+	return shades[max(0, min(int(math.Round(k)), len(shades)-1))]
 }

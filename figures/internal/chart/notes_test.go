@@ -2,7 +2,9 @@ package chart
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -80,6 +82,43 @@ func TestNoteAbove(t *testing.T) {
 		if at := l.at(1, 1); !l.write(p.Notes[k]) || l.boxes[0].Min.Y > at.Y != isAbove || l.boxes[0].Min.X < at.X {
 			t.Errorf("%q is at %v, beside %v", p.Notes[k].Text, l.boxes, at)
 		}
+	}
+}
+
+// Names of contours lie on their contour and cover nothing else. Notes avoid contours.
+func TestNamesOfContours(t *testing.T) {
+	const n = 20
+	p := NewPanel("p", "", "x", "y")
+	axis, z := OneTo(n), make([][]float64, n)
+	for i := range z {
+		for j := range n {
+			z[i] = append(z[i], float64(1+i+j))
+		}
+	}
+	p.Surface("z", axis, axis, z, []float64{10, 20, 22, 30})
+	p.Line("hides the contour of 30", []float64{n, n / 2}, []float64{n / 2, n}, Style{})
+	p.NameContours(2, []float64{30, 20, 10, 22}, []string{"thirty", "twenty", "ten", "other"})
+	p.Note("a note", 8, 4)
+	data := draw.Canvas{Canvas: vgsvg.New(300, 200), Rectangle: vg.Rectangle{Max: vg.Point{X: 300, Y: 200}}}
+	q := *p.Plot
+	p.Axes().setAxes(&q)
+	l := p.newNoteLayout(&q, data)
+	if !l.write(p.Notes[0]) || l.crossesContour(l.boxes[0], math.NaN()) {
+		t.Errorf("the note is at %v, on a contour", l.boxes)
+	}
+	l.nameContours(p.named, p.levelNames)
+	if len(l.boxes) != 3 { // the note, “twenty” and “ten”
+		t.Fatalf("the texts are at %v", l.boxes)
+	}
+	for k, level := range []float64{20, 10} {
+		box := l.boxes[1+k]
+		own := slices.ContainsFunc(l.contours, func(s contourStroke) bool { return s.level == level && crosses(s.from, s.to, box) })
+		if !own || l.crossesContour(box, level) {
+			t.Errorf("the name of the contour of %v is at %v", level, box)
+		}
+	}
+	if texts := p.Written(); len(texts) != 5 {
+		t.Errorf("the panel may write %q", texts)
 	}
 }
 

@@ -30,18 +30,21 @@ type Panel struct {
 	// Bare axes have no ticks, because the values of the coordinates do not matter.
 	Bare bool
 
-	Name    string
-	Plot    *plot.Plot // its axes cover the data, without headroom
-	Series  []Series
-	Ghosts  []Series // lines of the version with default parameters
-	Notes   []Note
-	isFixed bool             // Range has fixed the axes
-	marked  bool             // there are glyphs, which need headroom on all sides
-	filled  bool             // there is a surface, which needs no headroom
-	Banded  bool             // there are bands
-	ends    []LegendEntry    // what RowEnds has put beside the rows
-	Scale   *plotter.HeatMap // colour scale of the surface; nil: none
-	problem string
+	Name       string
+	Plot       *plot.Plot // its axes cover the data, without headroom
+	Series     []Series
+	Ghosts     []Series // lines of the version with default parameters
+	Notes      []Note
+	isFixed    bool             // Range has fixed the axes
+	marked     bool             // there are glyphs, which need headroom on all sides
+	filled     bool             // there is a surface, which needs no headroom
+	Banded     bool             // there are bands
+	ends       []LegendEntry    // what RowEnds has put beside the rows
+	Scale      *plotter.HeatMap // colour scale of the surface; nil: none
+	contours   []contour        // of the surface
+	levelNames []levelName      // of its contours
+	named      int              // the largest number of contours with a name
+	problem    string
 }
 
 // Series is one plotted series.
@@ -148,6 +151,13 @@ func (p *Panel) ClampLow(floor float64) *Panel {
 // labels the axis at numbers of steps, from 0 on.
 func (p *Panel) StepsX() *Panel {
 	p.Plot.X.Tick.Marker = stepTicks{}
+	return p
+}
+
+// FallingX declares that the x coordinates are negative. The x axis has their values without the
+// sign, so that these values fall from the left to the right.
+func (p *Panel) FallingX() *Panel {
+	p.Plot.X.Tick.Marker = fallingTicks{p.Plot.X.Tick.Marker}
 	return p
 }
 

@@ -28,8 +28,24 @@ func (p *Panel) Surface(name string, xs, ys []float64, z [][]float64, levels []f
 		added.Entry = contourEntry
 		for _, line := range g.Contour(level) {
 			p.Plot.Add(&plotter.Line{XYs: line, LineStyle: contourEntry.Style.Line()})
+			p.contours = append(p.contours, contour{level, line})
 		}
 	}
+}
+
+// NameContours writes names on the contours of the surface, at most the given number. The argument
+// names has a name for each level, and the first levels are the first to be named. A name takes a
+// place on its contour at which it covers nothing else, or is omitted.
+func (p *Panel) NameContours(most int, levels []float64, names []string) {
+	p.named, p.levelNames = most, nil
+	for i, level := range levels {
+		p.levelNames = append(p.levelNames, levelName{level, names[i]})
+	}
+}
+
+// Written returns the texts that the panel may write within its axes: notes and names of contours.
+func (p *Panel) Written() []string {
+	return append(Mapped(p.Notes, func(n Note) string { return n.Text }), Mapped(p.levelNames, func(n levelName) string { return n.text })...)
 }
 
 // Counts shades the cell around (xs[i], ys[j]) by the logarithm of a count, z[i][j]. If the count

@@ -104,6 +104,18 @@ func ScaleTicks(h *plotter.HeatMap) []plot.Tick {
 	return slices.DeleteFunc((logTicks{manyTicks, math.Inf(-1)}).Ticks(low, high), func(t plot.Tick) bool { return t.Value < low || t.Value > high })
 }
 
+// A contour is a line along which a surface equals level.
+type contour struct {
+	level float64
+	line  plotter.XYs
+}
+
+// A levelName is the text that names the contours of a level.
+type levelName struct {
+	level float64
+	text  string
+}
+
 // Contour returns the lines along which z equals level. It uses the method of marching squares. It
 // assumes that z is linear along the edges of the grid. If z is not finite at a corner of a cell,
 // the cell has no line. The order of the lines depends only on the data. In plotter.Contour, this

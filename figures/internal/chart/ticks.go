@@ -203,6 +203,19 @@ func (t besideTicks) Ticks(low, high float64) []plot.Tick {
 	return slices.DeleteFunc(all, func(tick plot.Tick) bool { return tick.Value < low-rounding || tick.Value > high+rounding })
 }
 
+// fallingTicks is a Ticker of an axis whose coordinates are the negative values of those that the
+// other Ticker labels.
+type fallingTicks struct{ plot.Ticker }
+
+func (t fallingTicks) Ticks(low, high float64) []plot.Tick {
+	all := t.Ticker.Ticks(0-high, 0-low)
+	for i := range all {
+		all[i].Value = 0 - all[i].Value // not −0
+	}
+	slices.Reverse(all)
+	return all
+}
+
 // fewerLabels returns a Ticker with fewer labels than the Ticker t. The argument by is the number of
 // labels to save. Other kinds of Tickers than those of this package are not changed.
 func fewerLabels(t plot.Ticker, by float64) plot.Ticker {
@@ -218,6 +231,8 @@ func fewerLabels(t plot.Ticker, by float64) plot.Ticker {
 	case besideTicks:
 		t.Ticker = fewerLabels(t.Ticker, by)
 		return t
+	case fallingTicks:
+		return fallingTicks{fewerLabels(t.Ticker, by)}
 	}
 	return t
 }

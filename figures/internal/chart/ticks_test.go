@@ -105,3 +105,18 @@ func TestTypesetAll(t *testing.T) {
 		}
 	}
 }
+
+// A falling axis has the labels of the values without the sign, the greatest at the left.
+func TestFallingTicks(t *testing.T) {
+	p := NewPanel("p", "", "x", "y").LogAxes(true, false).FallingX()
+	var got []string
+	for _, tick := range p.Plot.X.Tick.Marker.Ticks(-1, 2) {
+		got = append(got, fmt.Sprintf("%v: %s", tick.Value, tick.Label))
+	}
+	if want := "-1: 10, 0: 1, 1: 0.1, 2: 0.01"; strings.Join(got, ", ") != want {
+		t.Errorf("%q, want %s", got, want)
+	}
+	if fewer := fewerLabels(p.Plot.X.Tick.Marker, 2); len(fewer.Ticks(-4, 4)) >= len(p.Plot.X.Tick.Marker.Ticks(-4, 4)) {
+		t.Error("a falling axis cannot have fewer labels")
+	}
+}
