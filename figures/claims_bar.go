@@ -1,7 +1,6 @@
 package figures
 
 import (
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -98,11 +97,11 @@ func FindingsBars(all []claims.Claim) *Figure {
 			{Name: "95 % interval", Style: Style{Color: chart.Grey, Width: 2}}, {Name: "too small to matter", Style: chart.IntervalEntry.Style},
 			{Name: "beyond the axis", Style: Style{Color: chart.Grey, Glyph: chart.RightGlyph{}, GlyphRadius: 4}},
 		},
-		Caption: "A row has a claim at the left, and at the right its verdict, the number that decides, the measured quantity and the bound that the claim needs. A claim differs if the data do not bear it out. Within the grey band the difference is too small to matter. The unit of the axis is the smallest difference that matters, in brackets behind the bound, so compare a mark with the band and not with other rows. The table below says in words what is found."}
+		Caption: "A row has a claim at the left, and at the right its verdict, the number that decides, the bound that the claim needs and the measured quantity. A claim differs if the data do not bear it out; a paper's error is a printed formula or number that is wrong. Each row has its own unit, the smallest difference that matters, so compare a mark with the grey band and not with other rows."}
 }
 
-// rowEnd returns the text to the right of a finding's row: the verdict with the number, the
-// measured quantity, and the rule with the smallest difference that matters.
+// rowEnd returns the text to the right of a finding's row: the verdict with the number and
+// the rule, and below them the measured quantity.
 func rowEnd(f claims.Finding) string {
 	end := string(f.Row.Verdict)
 	if n, ok := measurement(f.Row.Ours).(Number); ok {
@@ -111,19 +110,19 @@ func rowEnd(f claims.Finding) string {
 	if at, ok := f.Row.Place(); ok && at.Low == at.High {
 		end += ", exact"
 	}
-	if _, quantity, ok := strings.Cut(f.Text, ": "); ok {
-		end += "\n" + quantity
-	}
 	if f.Row.Smallest > 0 {
 		rule, _, _ := strings.Cut(f.Row.Rule, ", ")
-		end += "\n" + chart.TypesetAll(fmt.Sprintf("claim: %s (unit %.3g)", rule, f.Row.Smallest))
+		end += "; claim: " + chart.TypesetAll(rule)
+	}
+	if _, quantity, ok := strings.Cut(f.Text, ": "); ok {
+		end += "\n" + quantity
 	}
 	return end
 }
 
 // claimWidth is the width of the claims in FindingsBars, and measuredWidth is the width of the
 // texts to the right.
-const claimWidth, measuredWidth = 2.15 * vg.Inch, 3.15 * vg.Inch
+const claimWidth, measuredWidth = 2.15 * vg.Inch, 3.55 * vg.Inch
 
 // verdictStyle returns the mark of a verdict.
 func verdictStyle(v claims.Verdict) Style {
@@ -142,13 +141,15 @@ func verdictStyle(v claims.Verdict) Style {
 }
 
 // bar draws the interval of a position at height y, and the estimate as a mark of the given style.
-// If the estimate is beyond the axis, its mark is at the end of the axis.
+// If the estimate is beyond the axis, it has no mark, and an arrow alone points to it.
 func bar(p *Panel, name string, at claims.Position, y float64, s Style) {
 	within := func(v float64) float64 { return max(-barReach, min(barReach, v)) }
-	if at.Low < at.High {
+	if within(at.Low) < within(at.High) {
 		p.Line(name, []float64{within(at.Low), within(at.High)}, []float64{y, y}, s)
 	}
-	p.Scatter(name+", number", []float64{within(at.At)}, []float64{y}, s)
+	if within(at.At) == at.At {
+		p.Scatter(name+", number", []float64{at.At}, []float64{y}, s)
+	}
 	const beside = .5 // distance of an arrow from the end of the axis
 	if at.Low < -barReach {
 		s.Glyph = chart.LeftGlyph{}

@@ -44,7 +44,7 @@ func TestFindingsBars(t *testing.T) {
 		}
 	}
 	all := f.CSV()
-	for name, points := range map[string]int{"s,inside": 2, "inside, number": 1, "inside, beyond the axis": 0, "s,beyond": 2, "beyond, number\",5": 1, "beyond, beyond the axis\",5.5": 1, "far, beyond the axis\",-5.5": 1, "s,exact,": 0, "exact, number": 1} {
+	for name, points := range map[string]int{"s,inside": 2, "inside, number": 1, "inside, beyond the axis": 0, "s,beyond": 2, "beyond, number": 0, "far, number": 0, "s,far": 0, "beyond, beyond the axis\",5.5": 1, "far, beyond the axis\",-5.5": 1, "s,exact,": 0, "exact, number": 1} {
 		if n := strings.Count(all, name); n != points {
 			t.Errorf("%d points of %s in\n%s", n, name, all)
 		}
@@ -62,7 +62,7 @@ func TestFindingsBars(t *testing.T) {
 func TestFindingsBarsJudgeClaims(t *testing.T) {
 	row := &claims.Measurement{Rule: "below 1e-06, tiny", Smallest: 5e-7, Ours: experiment.Estimate{Mean: 3e-9, Margin: math.NaN(), N: 1}}
 	row.Verdict = claims.Confirmed
-	want := "confirmed: 3.0·10⁻⁹, exact\nlargest distance\nclaim: below 10⁻⁶ (unit 5·10⁻⁷)"
+	want := "confirmed: 3.0·10⁻⁹, exact; claim: below 10⁻⁶\nlargest distance"
 	if got := rowEnd(claims.Finding{Text: "It is so: largest distance", Row: row}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
