@@ -2,6 +2,7 @@ package figures
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -76,7 +77,7 @@ func SearchDimensionsCurves(r *searches.DimensionsResult) *Figure {
 		}
 		panels = append(panels, p)
 	}
-	caption := fmt.Sprintf("Lowest CV loss found within so many evaluations, minus the lowest known: means over %d data sets. The lowest known comes from all these searches and from %d evaluations of the quasi-Newton method. A whisker is the 95 %% interval after the last evaluation, for the quasi-Newton method and Bayesian search. The hyperparameters of the ridge regressions are penalties of groups of features, the rings' are the weights of a network. A line ends where it falls to 10%s.",
+	caption := fmt.Sprintf("Lowest CV loss found within so many evaluations, minus the lowest known: means over %d data sets. The lowest known comes from all these searches and from %d evaluations of the quasi-Newton method. A whisker beside the end of a line is the 95 %% interval after the last evaluation, for the quasi-Newton method and Bayesian search. The hyperparameters of the ridge regressions are penalties of groups of features, the rings' are the weights of a network. A line ends where it falls to 10%s.",
 		r.Params.DataSets, r.Params.LongBudget, chart.Superscript(fmt.Sprint(floor)))
 	if grids != nil {
 		caption += fmt.Sprintf(" Exhaustive search is left out where two values of each hyperparameter are more points than the budget allows: %s hyperparameters.", strings.Join(grids, ", "))
@@ -84,7 +85,7 @@ func SearchDimensionsCurves(r *searches.DimensionsResult) *Figure {
 	return &Figure{Name: "search_dimensions", Width: 11 * vg.Inch, Height: 6.4 * vg.Inch, Legend: LegendInGap, SameAxes: true, Panels: slices.Collect(slices.Chunk(panels, 3)), Caption: caption}
 }
 
-// drawEndInterval draws the interval of a search's excess at the end of its line y. A line that ends
+// drawEndInterval draws the interval of a search's excess beside the end of its line y. A line that ends
 // at the lower end of its axis has no interval.
 func drawEndInterval(p *Panel, m searches.DimensionMethod, y []float64, floor float64) {
 	last := len(y) - 1
@@ -92,8 +93,9 @@ func drawEndInterval(p *Panel, m searches.DimensionMethod, y []float64, floor fl
 		return
 	}
 	ends := chart.ClampedLog10s([]float64{m.Excess.Mean - m.Excess.Margin, m.Excess.Mean + m.Excess.Margin}, floor)
-	x := Log10s([]float64{float64(len(y))})
+	const beside = .06 // so that the line does not hide the interval
+	x := []float64{math.Log10(float64(len(y))) + beside}
 	style := searchStyles[m.Name]
-	style.Unlisted, style.Width = true, 1.5
+	style.Unlisted, style.Width, style.Dash = true, 2, nil
 	p.Strokes(m.Name+", 95 % interval", x, ends[:1], x, ends[1:], style)
 }
