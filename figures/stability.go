@@ -73,9 +73,9 @@ func drawStability(p *Panel, x []float64, parts []stability.Parts, note func(i i
 		name  string
 		style Style
 	}{
-		{"training risk (E[Rₑₘₚ])", Style{Color: Green, Width: 2, Dash: []vg.Length{6, 2, 1, 2}}},
+		{"training risk E[Rₑₘₚ]", Style{Color: Green, Width: 2, Dash: []vg.Length{6, 2, 1, 2}}},
 		{"instability Δ", Style{Color: Purple, Width: 2, Dash: []vg.Length{2, 2}}},
-		{"risk as their sum (Δ + E[Rₑₘₚ])", Style{Color: Black, Width: 2}},
+		{"risk as Δ + E[Rₑₘₚ]", Style{Color: Black, Width: 2}},
 		{"E[R − Rₑₘₚ], from other data", Style{Color: Purple, Glyph: draw.SquareGlyph{}, GlyphRadius: 2.5}},
 		{"risk E[R], from other data", Style{Color: Black, Glyph: draw.RingGlyph{}, GlyphRadius: 3}},
 	} {
