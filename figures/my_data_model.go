@@ -212,13 +212,17 @@ func myPath(r *mydata.Result, m mydata.Model) *Panel {
 		}
 		return sum
 	}
-	if size(0) > size(len(path.At)-1) { // labels belong at the end at which the lines are apart
-		label, tuned = "1/"+label, 0-tuned // not −0
+	falls := size(0) > size(len(path.At)-1)
+	if falls { // labels belong at the end at which the lines are apart
+		tuned = 0 - tuned // not −0
 		for i := range x {
 			x[i] = 0 - x[i]
 		}
 	}
 	p := NewPanel(panelName(r, m, "path"), modelTitle(r, m, labelName), label, "coefficient per standard deviation").LogAxes(true, false).Grid()
+	if falls {
+		p.FallingX()
+	}
 	p.Direct = true
 	p.HLine("zero", 0, Style{Color: Grey, Width: .5, Unlisted: true})
 	markTuned(p, tuned, path.Coefficients)

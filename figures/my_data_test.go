@@ -198,6 +198,9 @@ func TestMyDataPath(t *testing.T) {
 			}
 		}
 		p := f.Panels[0][0]
+		if ticks := p.Plot.X.Tick.Marker.Ticks(-2, 0); p.Plot.X.Label.Text != "λ₁" || ticks[0].Label != "100" { // not its inverse, because the text has λ1
+			t.Errorf("the axis of %s begins with %v", p.Plot.X.Label.Text, ticks)
+		}
 		i := slices.IndexFunc(p.Series, func(s chart.Series) bool { return s.Name == "tuned value" })
 		if top := p.Series[i].Stretches[0][1][1]; top < 3.2 || top >= p.Axes().Ymax || len(p.Notes) != 1 || p.Notes[0].Text != "tuned" {
 			t.Errorf("the line of the tuned value ends at %v of %v, with the notes %v", top, p.Axes(), p.Notes)
