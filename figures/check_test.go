@@ -95,6 +95,9 @@ func checkFigure(t *testing.T, f *Figure) {
 		for _, text := range p.Written() {
 			explain(text)
 		}
+		for _, e := range p.BesideRows {
+			explain(e.Name)
+		}
 		var inside []LegendEntry
 		if f.Legend == LegendInside {
 			inside = p.LegendEntries(axes)

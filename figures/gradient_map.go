@@ -6,79 +6,112 @@ import (
 	"image/color"
 	"math"
 	"slices"
-	"strings"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/manyhyper"
 	"cvgm/figures/internal/chart"
 
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // A mapDifference is one of the two differences of test losses that a map measures.
 type mapDifference struct {
-	name, title, axis string
-	ofCell            func(c manyhyper.MapCell) experiment.Estimate
-	ofEffect          func(e manyhyper.MapEffect) experiment.Estimate
+	name, title, better string
+	ofCell              func(c manyhyper.MapCell) experiment.Estimate
+	ofEffect            func(e manyhyper.MapEffect) experiment.Estimate
 }
 
 var mapDifferences = []mapDifference{
-	{"CV gradient minus training gradient", "CV − training gradient", "← CV gradient better        worse →", func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining }, func(e manyhyper.MapEffect) experiment.Estimate { return e.CVLessTraining }},
-	{"many hyperparameters minus one", "many − one", "← many better        worse →", func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne }, func(e manyhyper.MapEffect) experiment.Estimate { return e.ManyLessOne }},
+	{"CV gradient minus training gradient", "CV gradient − training gradient", "CV gradient better", func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining }, func(e manyhyper.MapEffect) experiment.Estimate { return e.CVLessTraining }},
+	{"many hyperparameters minus one", "many − one hyperparameter", "many better", func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne }, func(e manyhyper.MapEffect) experiment.Estimate { return e.ManyLessOne }},
 }
 
+// A mapKind is a kind of cells.
+type mapKind struct {
+	name string
+	mark Style // of a cell
+	bar  color.NRGBA
+}
+
+// mapKinds are the kinds in the order of the signs of their differences.
+var mapKinds = []mapKind{
+	{"better", Style{Color: Blue, GlyphRadius: 2.2}, Blue},
+	{"unclear", Style{Color: Grey, Glyph: chart.OpenGlyph{}, GlyphRadius: 2.2}, color.NRGBA{215, 215, 215, 255}},
+	{"worse", Style{Color: Vermilion, Glyph: chart.HeavyCross{}, GlyphRadius: 2.7}, Vermilion},
+}
+
+// These are the names and styles of the means of the rows.
+const mapMean, mapInterval = "mean of the cells", "95 % interval of the mean"
+
+var (
+	mapMeanStyle     = Style{Color: Black, Glyph: chart.TickGlyph{}, GlyphRadius: 6}
+	mapIntervalStyle = Style{Color: chart.Pale, Width: 9}
+)
+
 // GradientMap shows the two differences of test losses for each value of each factor: in all cells
-// with this value, and on average. Each problem has a column of panels.
+// with this value, and on average. Each problem has a row of panels. All panels have the same axes.
 func GradientMap(r *manyhyper.MapResult) *Figure {
 	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Test loss with many hyperparameters by the CV gradient, minus the test loss by the training gradient (top) or with one hyperparameter (bottom), as a share of the larger loss. Each block of rows has all cells. A cell is clear if its 95 %% interval, over %d data sets (%d of weights), excludes 0. Intervals of means are over data sets, not cells. Brackets count the cells that are clearly better and worse.", r.Params.DataSets, r.Params.RingsDataSets)}
-	rows := drawMaps(f, r, drawMap)
-	const shared, much = "usual scale", 4 // another scale is for differences that are much smaller, by this factor
-	reach := func(p *Panel) float64 {
-		data := chart.AxesOf(p.Plot)
-		return max(0, -data.Xmin, data.Xmax)
+		Caption: fmt.Sprintf("Many hyperparameters by the CV gradient, against the training gradient (left) and one hyperparameter (right). Each factor has all cells of its panel, in a row for each value. A cell is better or worse if the 95 %% interval of its difference, over %d data sets (%d of weights), excludes 0, and otherwise unclear.", r.Params.DataSets, r.Params.RingsDataSets)}
+	for _, k := range mapKinds {
+		f.Entries = append(f.Entries, LegendEntry{Name: "cell, " + k.name, Style: k.mark})
 	}
-	all, most := slices.Concat(f.Panels...), 0.
-	for _, p := range all {
-		most = max(most, reach(p))
-	}
-	for _, p := range all {
-		left, right := -1., 0. // no difference is below left, but its interval may be
-		if own := reach(p); own > 0 && much*own < most {
-			p.Plot.Title.Text = strings.Replace(p.Plot.Title.Text, ": ", ":\n", 1) + ", other scale"
-			left, right = -own, own
-		} else {
-			p.SharedAxes = shared
-		}
-		const share, top = .05, .75 // share of the axis beside the data; top is for the mean of the first row
-		data := chart.AxesOf(p.Plot)
-		left, right = min(data.Xmin, left), max(data.Xmax, right)
-		p.Range(left-share*(right-left), right+share*(right-left), .5-float64(rows), top)
+	f.Entries = append(f.Entries, LegendEntry{Name: mapMean, Style: mapMeanStyle}, LegendEntry{Name: mapInterval, Style: mapIntervalStyle})
+	left, right := mapReach(r)
+	const rowHeight = 17
+	rows := drawMaps(f, r, rowHeight, func(p *Panel, rows []mapRow, d mapDifference) {
+		p.Grid().Plot.X.Label.Text = fmt.Sprintf("← %s      difference / larger test loss      worse →", d.better)
+		drawMap(p, rows, d, right-left)
+	})
+	for _, p := range slices.Concat(f.Panels...) {
+		p.Range(left, right, .4-float64(rows), .6)
 	}
 	return f
 }
 
-// drawMaps adds a row of panels for each difference, with a column for each problem, and sets the
-// height of the figure. The function draw draws the rows of a map into a panel. The result is the
-// largest number of rows in a panel.
-func drawMaps(f *Figure, r *manyhyper.MapResult, draw func(p *Panel, rows []mapRow, d mapDifference)) (most int) {
+// mapReach returns the ends of an axis for the differences of all cells and for the intervals of
+// the means.
+func mapReach(r *manyhyper.MapResult) (left, right float64) {
+	include := func(v float64) {
+		if chart.Drawable(v) {
+			left, right = min(left, v), max(right, v)
+		}
+	}
 	for _, d := range mapDifferences {
+		for _, c := range r.Cells {
+			include(d.ofCell(c).Mean)
+		}
+		for _, e := range r.Effects {
+			mean := d.ofEffect(e)
+			include(mean.Mean - mean.Margin)
+			include(mean.Mean + mean.Margin)
+		}
+	}
+	const share, least = .04, .01
+	beside := max(share*(right-left), least)
+	return left - beside, right + beside
+}
+
+// drawMaps adds a row of panels for each problem, with a column for each difference, and sets the
+// height of the figure. The function draw draws the rows of a map into a panel. The result is the
+// largest number of rows in a panel. The height of a row is in points.
+func drawMaps(f *Figure, r *manyhyper.MapResult, rowHeight vg.Length, draw func(p *Panel, rows []mapRow, d mapDifference)) (most int) {
+	for _, problem := range manyhyper.MapProblems {
 		var panels []*Panel
-		for _, problem := range manyhyper.MapProblems {
-			p, rows := NewPanel(d.name+", "+problem, problem+": "+d.title, d.axis, ""), mapRows(r, problem, d)
+		for _, d := range mapDifferences {
+			p, rows := NewPanel(d.name+", "+problem, problem+": "+d.title, "", ""), mapRows(r, problem, d)
 			draw(p, rows, d)
 			panels, most = append(panels, p), max(most, len(rows))
 		}
 		f.Panels = append(f.Panels, panels)
 	}
-	const rowHeight, around = 15, 68 // in points; around is the height of a panel's title and labels
-	f.Height = vg.Length(len(f.Panels) * (around + rowHeight*most))
+	const around = 68 // height of a panel's title and labels, in points
+	f.Height = vg.Length(len(f.Panels)) * (around + rowHeight*vg.Length(most))
 	return most
 }
 
-// mapLabels are formats of the labels of rows, in the order of the factors.
-var mapLabels = []string{"%g examples", "%g hyperparameters", "splits fit %g of rows", "noise %g"}
+// mapFactors are the names of the factors before their first values.
+var mapFactors = []string{"examples", "hyperparameters", "share of rows fitted", "noise"}
 
 // A mapRow has all cells with one value of a factor, in the order of their differences. An empty row
 // separates two factors.
@@ -86,7 +119,7 @@ type mapRow struct {
 	label  string
 	mean   experiment.Estimate
 	cells  []manyhyper.MapCell
-	counts [3]int // of cells that are clearly better, not clear and clearly worse
+	counts [3]int // of the cells of each kind
 }
 
 func mapRows(r *manyhyper.MapResult, problem string, d mapDifference) (rows []mapRow) {
@@ -95,11 +128,13 @@ func mapRows(r *manyhyper.MapResult, problem string, d mapDifference) (rows []ma
 		if factor > 0 {
 			rows = append(rows, mapRow{})
 		}
+		name := mapFactors[factor] + " "
 		for _, e := range r.Effects {
 			if e.Problem != problem || e.Factor != factor {
 				continue
 			}
-			row := mapRow{label: fmt.Sprintf(mapLabels[factor], e.Level), mean: d.ofEffect(e)}
+			row := mapRow{label: fmt.Sprintf("%s%g", name, e.Level), mean: d.ofEffect(e)}
+			name = ""
 			row.cells = slices.DeleteFunc(slices.Clone(cells), func(c manyhyper.MapCell) bool {
 				return []float64{float64(c.Train), float64(c.Hyperparameters), c.Share, c.Noise}[factor] != e.Level
 			})
@@ -112,55 +147,54 @@ func mapRows(r *manyhyper.MapResult, problem string, d mapDifference) (rows []ma
 	return rows
 }
 
-// drawMap draws a mark for each cell of the rows, and the mean of each row.
-func drawMap(p *Panel, rows []mapRow, d mapDifference) {
-	faint := func(c color.NRGBA) color.NRGBA { c.A = 110; return c }
-	marks := []struct {
-		name  string
-		style Style
-		x, y  []float64
-	}{
-		{"cell, clearly better", Style{Color: faint(Blue), GlyphRadius: 2}, nil, nil},
-		{"cell, not clear", Style{Color: Grey, Glyph: draw.RingGlyph{}, GlyphRadius: 2}, nil, nil},
-		{"cell, clearly worse", Style{Color: Vermilion, Glyph: draw.CrossGlyph{}, GlyphRadius: 2.5}, nil, nil},
-	}
-	var labels []string
-	var at []float64
-	var means []experiment.Estimate
+// drawMap draws the mean of each row and a mark for each cell. The argument length is the length of
+// the x axis.
+func drawMap(p *Panel, rows []mapRow, d mapDifference, length float64) {
+	const near = .017 // a share of the axis, about the width of a mark
+	labels, at, means := make([]string, len(rows)), make([]float64, len(rows)), make([]experiment.Estimate, len(rows))
+	var x, y [3][]float64
 	for k, row := range rows {
+		labels[k], at[k], means[k] = row.label, 0-float64(k), row.mean // not −0
 		if row.label == "" {
-			labels, at, means = append(labels, ""), append(at, math.NaN()), append(means, experiment.Estimate{})
-			continue
+			at[k] = math.NaN()
 		}
-		y := 0 - float64(k) // not −0
-		labels = append(labels, fmt.Sprintf("%s (%d : %d)", row.label, row.counts[0], row.counts[2]))
-		at, means = append(at, y+meanAbove), append(means, row.mean)
-		for i, c := range row.cells {
-			m := &marks[1+d.ofCell(c).Sign()]
-			m.x, m.y = append(m.x, d.ofCell(c).Mean), append(m.y, y+lane(i, len(row.cells)))
+		values := chart.Mapped(row.cells, func(c manyhyper.MapCell) float64 { return d.ofCell(c).Mean })
+		for i, offset := range laneOffsets(values, near*length) {
+			kind := 1 + d.ofCell(row.cells[i]).Sign()
+			x[kind], y[kind] = append(x[kind], values[i]), append(y[kind], at[k]+offset)
 		}
 	}
+	p.VLine("no difference", 0, Style{Color: Grey, Width: 1, Unlisted: true})
 	mean, low, high := meansAndEnds(means)
-	for _, m := range marks {
-		p.Scatter(m.name, m.x, m.y, m.style)
+	p.Strokes(mapInterval, low, at, high, at, mapIntervalStyle)
+	for kind, k := range mapKinds {
+		p.Scatter("cell, "+k.name, x[kind], y[kind], k.mark)
 	}
-	p.Strokes("95 % interval of the mean", low, at, high, at, Style{Color: Black, Width: 2})
-	p.Scatter("mean of the cells", mean, at, Style{Color: Black, Glyph: chart.TickGlyph{}, GlyphRadius: 3.5})
-	p.VLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+	p.Scatter(mapMean, mean, at, mapMeanStyle)
 	p.Rows(vg.Length(math.Inf(1)), labels)
 }
 
-// The mean of a row is meanAbove above the row, so that it hides no cell.
-const meanAbove = .42
-
-// lane returns the offset of a cell in its row. If there are many cells, neighbours are in different
-// lanes.
-func lane(i, cells int) float64 {
-	const few, lanes, apart = 8, 5, .1
-	if cells <= few {
-		return 0
+// laneOffsets returns the offset of each of the ascending values from the middle of its row, in rows.
+// Values that are less than near apart are in different lanes, beside the middle. All other values
+// are in the middle.
+func laneOffsets(values []float64, near float64) (offsets []float64) {
+	const apart, most = .32, .84 // distance of two lanes, and largest distance of the outer lanes
+	for from, to := 0, 0; from < len(values); from = to {
+		var last []float64 // value in each lane
+		var lanes []int
+		for to = from; to == from || to < len(values) && values[to]-values[to-1] < near; to++ {
+			lane := slices.IndexFunc(last, func(v float64) bool { return values[to]-v >= near })
+			if lane < 0 {
+				lane, last = len(last), append(last, 0)
+			}
+			last[lane], lanes = values[to], append(lanes, lane)
+		}
+		between := float64(len(last) - 1)
+		for _, lane := range lanes {
+			offsets = append(offsets, (between/2-float64(lane))*min(apart, most/max(between, 1)))
+		}
 	}
-	return apart * float64(i%lanes-lanes/2)
+	return offsets
 }
 
 // effectWord returns the word "helps" or "harms" for a difference of losses. If the interval of the
@@ -187,44 +221,51 @@ func GradientMapTable(r *manyhyper.MapResult) *Table {
 	return t
 }
 
-// KeptGradientMap counts the cells of the map that is kept with the sources, in the rows of
-// [GradientMap]. The map has too many cells for a mark of each.
+// KeptGradientMap shows the shares of the cells that are better, unclear and worse, for the map that
+// is kept with the sources. It has the rows of [GradientMap], because the map has too many cells for
+// a mark of each.
 func KeptGradientMap() *Figure {
 	r := manyhyper.KeptMap()
 	f := &Figure{Name: "gradient_map_kept", Width: 11 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Counts of the cells of the kept map, on %d data sets each (%d of weights), in the rows of the map above. A label ends with the mean difference.", r.Params.DataSets, r.Params.RingsDataSets)}
-	drawMaps(f, r, drawMapCounts)
+		Caption: fmt.Sprintf("The cells of the kept map, with %d data sets each (%d of weights). A cell is better or worse if the 95 %% interval of its difference excludes 0, and otherwise unclear. At the right: the mean difference as a share of the larger loss, and the number of cells.", r.Params.DataSets, r.Params.RingsDataSets)}
+	const rowHeight = 12
+	rows := drawMaps(f, r, rowHeight, drawMapShares)
+	for _, p := range slices.Concat(f.Panels...) {
+		p.Range(0, 100, .4-float64(rows+1), .6)
+	}
 	return f
 }
 
-// drawMapCounts draws the counts of cells as a bar for each row.
-func drawMapCounts(p *Panel, rows []mapRow, _ mapDifference) {
-	p.Grid().Plot.X.Label.Text = "cells"
-	labels, y := make([]string, len(rows)), make([]float64, len(rows))
-	from, most := make([]float64, len(rows)), 0.
+// drawMapShares draws a bar for each row, with a part for each kind of cells. Above the rows is the
+// head of the texts at their right.
+func drawMapShares(p *Panel, rows []mapRow, _ mapDifference) {
+	p.Plot.X.Label.Text = "share of the row's cells (%)"
+	rows = slices.Concat([]mapRow{{}}, rows)
+	labels, ends := make([]string, len(rows)), make([]LegendEntry, len(rows))
+	y, from := make([]float64, len(rows)), make([]float64, len(rows))
 	for k, row := range rows {
-		if y[k] = 0 - float64(k); row.label != "" {
-			labels[k] = fmt.Sprintf("%s: %s", row.label, chart.Typeset(fmt.Sprintf("%+.2f", row.mean.Mean)))
+		y[k], labels[k] = 0-float64(k), row.label // not −0
+		if row.label != "" {
+			ends[k].Name = fmt.Sprintf("%s (%d)", chart.Typeset(fmt.Sprintf("%+.3f", row.mean.Mean)), len(row.cells))
 		}
 	}
-	for kind, c := range []struct {
-		name  string
-		color color.NRGBA
-	}{{"clearly better", Blue}, {"not clear", color.NRGBA{215, 215, 215, 255}}, {"clearly worse", Vermilion}} {
+	ends[0].Name = "mean (cells)"
+	for kind, c := range mapKinds {
 		to := make([]float64, len(rows))
 		for k, row := range rows {
-			if to[k] = from[k] + float64(row.counts[kind]); to[k] == from[k] {
+			if to[k] = from[k] + 100*float64(row.counts[kind])/float64(len(row.cells)); to[k] == from[k] {
 				to[k] = math.NaN() // no stroke
 			}
 		}
-		p.Strokes(c.name, from, y, to, y, Style{Color: c.color, Width: 8})
-		for k, row := range rows {
-			from[k] += float64(row.counts[kind])
-			most = max(most, from[k])
+		p.Strokes(c.name, from, y, to, y, Style{Color: c.bar, Width: 9})
+		for k, v := range to {
+			if !math.IsNaN(v) {
+				from[k] = v
+			}
 		}
 	}
 	p.Rows(vg.Length(math.Inf(1)), labels)
-	p.Range(0, most, .6-float64(len(rows)), .6)
+	p.RowEnds(vg.Length(math.Inf(1)), ends)
 }
 
 // KeptGradientMapTable counts the cells of the kept map in which the CV gradient, or many

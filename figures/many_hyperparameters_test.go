@@ -2,6 +2,7 @@ package figures
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -81,7 +82,7 @@ func TestAdditiveTermsHasErrors(t *testing.T) {
 }
 
 // Each row of the map has a mark for each cell with its value, by the sign of the clear difference,
-// and the mean of the cells.
+// and the mean of the cells. All panels have the same axes.
 func TestGradientMapHasAllCells(t *testing.T) {
 	cell := func(train int, mean float64) manyhyper.MapCell {
 		return manyhyper.MapCell{MapPlace: manyhyper.MapPlace{Problem: manyhyper.MapOfPenalties, Train: train, Hyperparameters: 4, Share: .5, Noise: 1},
@@ -91,10 +92,12 @@ func TestGradientMapHasAllCells(t *testing.T) {
 		{Problem: manyhyper.MapOfPenalties, Factor: 0, Level: 20, CVLessTraining: experiment.Estimate{Mean: -.225, Margin: .125, N: 5}},
 		{Problem: manyhyper.MapOfPenalties, Factor: 0, Level: 80, CVLessTraining: experiment.Estimate{Mean: .25, Margin: .125, N: 5}},
 		{Problem: manyhyper.MapOfPenalties, Factor: 3, Level: 1, CVLessTraining: experiment.Estimate{Mean: -.0625, Margin: .0625, N: 5}}}}
-	panel := GradientMap(r).Panels[0][0]
+	f := GradientMap(r)
+	checkFigure(t, f)
+	panel := f.Panels[0][0]
 	text := (&Figure{Panels: [][]*Panel{{panel}}}).CSV()
-	for _, want := range []string{"clearly better\",-0.5,0", "not clear\",0.05,0", "clearly worse\",0.25,-1", "mean of the cells,-0.225,0.42", "mean of the cells,0.25,-0.58", "of the mean,0.375,-0.58",
-		"clearly better\",-0.5,-5", "not clear\",0.05,-5", "clearly worse\",0.25,-5", "mean of the cells,-0.0625,-4.58"} {
+	for _, want := range []string{"cell, better\",-0.5,0", "cell, unclear\",0.05,0", "cell, worse\",0.25,-1", "mean of the cells,-0.225,0", "mean of the cells,0.25,-1", "of the mean,0.375,-1",
+		"cell, better\",-0.5,-5", "cell, unclear\",0.05,-5", "cell, worse\",0.25,-5", "mean of the cells,-0.0625,-5"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
@@ -103,65 +106,74 @@ func TestGradientMapHasAllCells(t *testing.T) {
 	for _, tick := range panel.Plot.Y.Tick.Marker.Ticks(-9, 1) {
 		labels = append(labels, tick.Label)
 	}
-	if want := []string{"20 examples (1 : 0)", "80 examples (0 : 1)", "", "", "", "noise 1 (1 : 1)"}; !slices.Equal(labels, want) {
+	if want := []string{"examples 20", "80", "", "", "", "noise 1"}; !slices.Equal(labels, want) {
 		t.Errorf("labels %q, want %q", labels, want)
 	}
-}
-
-// A panel with much smaller differences than the others has a scale of its own, which its title
-// names. In a long row, neighbouring cells are in different lanes.
-func TestGradientMapOtherScale(t *testing.T) {
-	r := &manyhyper.MapResult{}
-	for k, problem := range manyhyper.MapProblems {
-		size := []float64{.5, .5, .01}[k]
-		for i := range 9 {
-			e := experiment.Estimate{Mean: size * float64(i-4) / 4, Margin: .001, N: 5}
-			r.Cells = append(r.Cells, manyhyper.MapCell{MapPlace: manyhyper.MapPlace{Problem: problem, Train: 20}, CVLessTraining: e, ManyLessOne: experiment.Estimate{Mean: .5, Margin: .1, N: 5}})
-		}
-		r.Effects = append(r.Effects, manyhyper.MapEffect{Problem: problem, Level: 20})
-	}
-	f := GradientMap(r)
-	checkFigure(t, f)
-	for i, row := range f.Panels {
-		for k, p := range row {
-			other := i == 0 && k == 2
-			if got := strings.HasSuffix(p.Plot.Title.Text, ", other scale"); got != other || (p.SharedAxes == "") != other {
-				t.Errorf("%q shares the axes %q", p.Plot.Title.Text, p.SharedAxes)
-			}
-		}
-	}
-	if axes := f.Panels[0][2].Axes(); axes.Xmin < -.02 || axes.Xmax > .02 {
-		t.Errorf("the other scale is %v", axes)
-	}
-	for _, want := range []string{"clearly better\",-0.5,-0.2", "clearly better\",-0.375,-0.1,", "clearly better\",-0.25,0,"} {
-		if !strings.Contains(f.CSV(), want) {
-			t.Errorf("no %s in\n%s", want, f.CSV())
+	for _, p := range slices.Concat(f.Panels...) {
+		if axes := p.Axes(); axes != panel.Axes() || axes.Xmin > -.5 || axes.Xmax < .375 {
+			t.Errorf("%s: axes %v", p.Name, axes)
 		}
 	}
 }
 
-// The bars of the kept map count all its cells of a problem in each block of rows.
-func TestKeptGradientMapCountsCells(t *testing.T) {
+// Values that would hide each other are in different lanes, and all others in the middle of the row.
+// No lane is nearer to the middle of the next row.
+func TestLaneOffsets(t *testing.T) {
+	for _, c := range []struct{ values, want []float64 }{
+		{nil, nil},
+		{[]float64{1, 2, 2.5, 4}, []float64{0, .16, -.16, 0}},
+		{[]float64{1, 1, 1}, []float64{.32, 0, -.32}},
+		{[]float64{0, .6, 1.2, 1.2}, []float64{.32, 0, .32, -.32}},
+		{[]float64{1, math.NaN(), math.NaN()}, []float64{0, 0, 0}},
+	} {
+		got := laneOffsets(c.values, 1)
+		if !slices.EqualFunc(got, c.want, func(a, b float64) bool { return math.Abs(a-b) < 1e-9 }) {
+			t.Errorf("values %v have the offsets %v, want %v", c.values, got, c.want)
+		}
+	}
+	if many := laneOffsets(make([]float64, 40), 1); slices.Max(many) > .5 || slices.Min(many) < -.5 || slices.Max(many) < .4 {
+		t.Errorf("40 equal values have the offsets %v", many)
+	}
+}
+
+// The parts of a bar of the kept map sum to 100 per cent. The ends of all rows of a factor have the
+// number of the problem's cells.
+func TestKeptGradientMapHasAllCells(t *testing.T) {
 	f := KeptGradientMap()
 	checkFigure(t, f)
 	r := manyhyper.KeptMap()
-	for k, problem := range manyhyper.MapProblems {
-		rows := mapRows(r, problem, mapDifferences[0])
-		total := 0
-		for _, row := range rows {
-			total += row.counts[0] + row.counts[1] + row.counts[2]
-		}
-		if want := len(r.CellsOf(problem)) * len(manyhyper.Factors); total != want {
-			t.Errorf("%s: %d cells in all rows, want %d", problem, total, want)
-		}
-		last := 0.
-		for _, s := range f.Panels[0][k].Series {
-			for _, stroke := range s.Stretches {
-				last = max(last, stroke[1][0])
+	for i, problem := range manyhyper.MapProblems {
+		for j, d := range mapDifferences {
+			rows, total := mapRows(r, problem, d), 0
+			for k, row := range rows {
+				if row.label == "" {
+					continue
+				}
+				total += len(row.cells)
+				var parts [3]float64
+				last := 0.
+				for _, s := range f.Panels[i][j].Series {
+					for _, stroke := range s.Stretches {
+						if kind := slices.IndexFunc(mapKinds, func(m mapKind) bool { return m.name == s.Name }); stroke[0][1] == float64(-1-k) {
+							parts[kind], last = stroke[1][0]-stroke[0][0], max(last, stroke[1][0])
+						}
+					}
+				}
+				for kind, share := range parts {
+					if want := 100 * float64(row.counts[kind]) / float64(len(row.cells)); math.Abs(share-want) > 1e-9 || math.Abs(last-100) > 1e-9 {
+						t.Errorf("%s, row %d: %v %% are %s, want %v %%; the bar ends at %v %%", f.Panels[i][j].Name, k, share, mapKinds[kind].name, want, last)
+					}
+				}
+			}
+			if want := len(r.CellsOf(problem)) * len(manyhyper.Factors); total != want {
+				t.Errorf("%s: %d cells in all rows, want %d", problem, total, want)
 			}
 		}
-		if longest := slices.MaxFunc(rows, func(a, b mapRow) int { return len(a.cells) - len(b.cells) }); last != float64(len(longest.cells)) {
-			t.Errorf("%s: the longest bar has the length %v, want %d", problem, last, len(longest.cells))
+	}
+	svg, err := f.SVG()
+	for _, want := range []string{"mean (cells)", "−0.718 (24)", "−0.757 (48)"} {
+		if err != nil || !strings.Contains(string(svg), want) {
+			t.Errorf("no %s in the figure (%v)", want, err)
 		}
 	}
 }

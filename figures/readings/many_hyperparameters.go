@@ -115,7 +115,7 @@ func signTurns(m *manyhyper.MapResult, problem string) string {
 			}
 		}
 	}
-	return fmt.Sprintf("Factors that clearly change the sign: at the top %s; at the bottom %s.", joinNames(turned[0]), joinNames(turned[1]))
+	return fmt.Sprintf("Factors that clearly change the sign: on the left %s; on the right %s.", joinNames(turned[0]), joinNames(turned[1]))
 }
 
 // joinNames joins names, or returns "none".

@@ -69,6 +69,20 @@ func (SquareOutline) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	strokeHeavy(c, s, polygon(at, s.Radius, 4))
 }
 
+// An OpenGlyph is a white disc with an outline. It hides lines below it.
+type OpenGlyph struct{}
+
+func (OpenGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
+	var outline vg.Path
+	outline.Move(at.Add(vg.Point{X: s.Radius}))
+	outline.Arc(at, s.Radius, 0, 2*math.Pi)
+	outline.Close()
+	c.SetColor(color.White)
+	c.Fill(outline)
+	c.SetLineStyle(draw.LineStyle{Color: s.Color, Width: 1})
+	c.Stroke(outline)
+}
+
 // polygon returns a regular polygon that stands on a side.
 func polygon(at vg.Point, radius vg.Length, corners int) (path vg.Path) {
 	for k := range corners {

@@ -34,7 +34,7 @@ func TestMarksAreDrawnTogether(t *testing.T) {
 		"ring": draw.RingGlyph{}, "circle": draw.CircleGlyph{}, "plus": draw.PlusGlyph{}, "cross": draw.CrossGlyph{}, "box": draw.BoxGlyph{},
 		"square": draw.SquareGlyph{}, "triangle": draw.TriangleGlyph{}, "pyramid": draw.PyramidGlyph{}, "halo": haloGlyph{},
 		"left": LeftGlyph{}, "right": RightGlyph{}, "down": DownGlyph{}, "up": UpGlyph{}, "diamond": DiamondGlyph{},
-		"triangle outline": TriangleOutline{}, "square outline": SquareOutline{}, "heavy cross": HeavyCross{}, "heavy plus": HeavyPlus{},
+		"triangle outline": TriangleOutline{}, "square outline": SquareOutline{}, "heavy cross": HeavyCross{}, "heavy plus": HeavyPlus{}, "open": OpenGlyph{},
 	} {
 		var pictures [2][]uint8
 		var paths [2]int
@@ -71,7 +71,7 @@ func TestMarksAreDrawnTogether(t *testing.T) {
 			t.Errorf("%s: %d pixels differ", name, others)
 		}
 		want := 1
-		if twoColours := []string{"halo", "triangle outline", "square outline", "heavy cross", "heavy plus"}; slices.Contains(twoColours, name) {
+		if twoColours := []string{"halo", "triangle outline", "square outline", "heavy cross", "heavy plus", "open"}; slices.Contains(twoColours, name) {
 			want = paths[0]
 		}
 		if paths[1] != want {

@@ -39,7 +39,7 @@ type Panel struct {
 	marked     bool             // there are glyphs, which need headroom on all sides
 	filled     bool             // there is a surface, which needs no headroom
 	Banded     bool             // there are bands
-	ends       []LegendEntry    // what RowEnds has put beside the rows
+	BesideRows []LegendEntry    // what RowEnds has put beside the rows
 	Scale      *plotter.HeatMap // colour scale of the surface; nil: none
 	contours   []contour        // of the surface
 	levelNames []levelName      // of its contours

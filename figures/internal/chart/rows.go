@@ -24,14 +24,14 @@ func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
 }
 
 // RowEnds puts a sample and a text to the right of the axes for each row, at y = 0, −1, −2, …. The
-// first line of a text has the colour of its sample. RowEnds breaks the texts and returns the
-// largest number of lines as Rows does.
+// first line of a text has the colour of its sample. If the style of an entry has no glyph, there is
+// no sample. RowEnds breaks the texts and returns the largest number of lines as Rows does.
 func (p *Panel) RowEnds(width vg.Length, entries []LegendEntry) (maxLines int) {
-	p.ends = nil
+	p.BesideRows = nil
 	for _, e := range entries {
 		lines := broken(e.Name, directText(), width)
 		e.Name = strings.Join(lines, "\n")
-		p.ends, maxLines = append(p.ends, e), max(maxLines, len(lines))
+		p.BesideRows, maxLines = append(p.BesideRows, e), max(maxLines, len(lines))
 	}
 	return maxLines
 }
@@ -47,27 +47,34 @@ func broken(text string, style text.Style, width vg.Length) (lines []string) {
 // RowLine is the height of a line of text beside a row.
 const RowLine = 10.5
 
-// rowSample is the distance from the axes to the texts of RowEnds. A sample is in its middle.
-const rowSample = 22
+// rowSample returns the distance from the axes to a text of RowEnds. A sample is in its middle.
+func (e LegendEntry) rowSample() vg.Length {
+	if e.Style.Glyph == nil {
+		return 8
+	}
+	return 22
+}
 
 // endsWidth returns the width of the texts of RowEnds.
 func (p *Panel) endsWidth() (width vg.Length) {
-	for _, e := range p.ends {
-		width = max(width, rowSample+directText().Width(e.Name))
+	for _, e := range p.BesideRows {
+		width = max(width, e.rowSample()+directText().Width(e.Name))
 	}
 	return width
 }
 
 // drawEnds draws the samples and texts of RowEnds.
 func (p *Panel) drawEnds(q *plot.Plot, data draw.Canvas) {
-	for i, e := range p.ends {
+	for i, e := range p.BesideRows {
 		lines := strings.Split(e.Name, "\n")
 		y := data.Y(q.Y.Norm(-float64(i))) + RowLine*vg.Length(len(lines)-1)/2
 		style := directText()
 		style.Color = e.Style.Line().Color
-		data.DrawGlyphNoClip(e.Style.Mark(), vg.Point{X: data.Max.X + rowSample/2, Y: y})
+		if e.Style.Glyph != nil {
+			data.DrawGlyphNoClip(e.Style.Mark(), vg.Point{X: data.Max.X + e.rowSample()/2, Y: y})
+		}
 		for k, line := range lines {
-			data.FillText(style, vg.Point{X: data.Max.X + rowSample, Y: y - RowLine*vg.Length(k)}, line)
+			data.FillText(style, vg.Point{X: data.Max.X + e.rowSample(), Y: y - RowLine*vg.Length(k)}, line)
 			style.Color = directText().Color
 		}
 	}
