@@ -60,7 +60,7 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 	left, right := mapReach(r)
 	const rowHeight = 17
 	rows := drawMaps(f, r, rowHeight, func(p *Panel, rows []mapRow, d mapDifference) {
-		p.Grid().Plot.X.Label.Text = fmt.Sprintf("← %s      difference / larger test loss      worse →", d.better)
+		p.Grid().Plot.X.Label.Text = fmt.Sprintf("← %s   ·   difference / larger test loss   ·   worse →", d.better)
 		drawMap(p, rows, d, right-left)
 	})
 	for _, p := range slices.Concat(f.Panels...) {
