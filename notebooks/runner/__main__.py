@@ -310,9 +310,9 @@ def run_task(task, inputs, args, env, progress, records, tolerance, version):
     try:
         changed = install(task, new)
         provenance.write(task, inputs, records, version, new)
-        outcome = f"files changed: {len(changed)}" if changed else "nothing changed"
+        outcome = f"files changed: {len(changed)}" if changed else "reproduced: nothing changed"
         if changed and all(path.suffix == ".pdf" for path in changed):  # which git ignores, so a clone lacks them
-            outcome = f"PDFs written: {len(changed)}, nothing else changed"
+            outcome = f"reproduced: PDFs written: {len(changed)}, nothing else changed"
         outcome += f" in {task.out.relative_to(ROOT)}" if task.overrides else ""
         for path in new:
             path.stat()
@@ -504,7 +504,7 @@ def finish(tasks, states, args, env, complete=True):
     for task in tasks:
         if not task.overrides:
             readme.update(task.out)
-        if complete and args.names and task.path.stem == ANSWERS:
+        if complete and args.names:
             print(answer(task), end="")
     if not args.names:
         if complete:
@@ -513,12 +513,25 @@ def finish(tasks, states, args, env, complete=True):
 
 
 # The notebook of a reader's own data. What its cells print answers who ran it from the command line.
-ANSWERS = "my_data"
+PRINTS = "my_data"
 
 
 def answer(task):
-    """What the cells of a task print, and the folder of its outputs."""
-    return f"{printed(task.notebook)}Pictures, tables and models are in\n  {task.out.relative_to(ROOT)}\n"
+    """The answer of a notebook, and where its pictures are."""
+    if task.path.stem == PRINTS:
+        return f"{printed(task.notebook)}Pictures, tables and models are in\n  {task.out.relative_to(ROOT)}\n"
+    said = first_text(task.notebook)
+    return f"{task.name}{said and ': ' + said}\n  {task.notebook.relative_to(ROOT)}, {task.out.relative_to(ROOT)}\n"
+
+
+def first_text(notebook):
+    """The first text that the cells of an executed notebook show, which is its answer, as plain text. A table is no text."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    texts = ("".join(output["data"]["text/markdown"]) for cell in cells for output in cell.get("outputs", ()) if "text/markdown" in output.get("data", {}))
+    text = next(texts, "")
+    if re.search(r"^(\||<)", text, re.MULTILINE):
+        return ""
+    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text.replace("**", "")).strip()
 
 
 def printed(notebook):

@@ -37,6 +37,23 @@ class CommandLine(unittest.TestCase):
             notebook.write_text(json.dumps({"cells": cells}), encoding="utf-8")
             self.assertEqual(main.printed(notebook), "Use the tuned model.\nR² 0.9\na file\n")
 
+    def test_the_first_text_of_a_notebook_is_its_answer(self):
+        def shown(*texts):
+            outputs = [{"output_type": "display_data", "data": {"image/png": ""}}]
+            outputs += [{"output_type": "display_data", "data": {"text/markdown": [text]}} for text in texts]
+            return {"cells": [{"cell_type": "markdown", "source": "words"}, {"cell_type": "code", "outputs": outputs}]}
+
+        with tempfile.TemporaryDirectory() as folder:
+            notebook = Path(folder) / "01_net.ipynb"
+            for content, want in (
+                (shown("**The loss is 1.**  At the start 2.\n\n[Claim 3](claims.md) judges.", "later"), "The loss is 1.  At the start 2.\n\nClaim 3 judges."),
+                (shown("**Claims**\n\n| a | b |\n| - | - |", "later"), ""),
+                (shown("a caption\n\n<details>words</details>"), ""),
+                (shown(), ""),
+            ):
+                notebook.write_text(json.dumps(content), encoding="utf-8")
+                self.assertEqual(main.first_text(notebook), want)
+
     def test_forms(self):
         for argv, want in (
             ([], ([], None, {})),
