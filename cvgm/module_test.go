@@ -16,7 +16,7 @@ import (
 var unlinkedPrefixes = []string{"gonum.org/v1/gonum/lapack/gonum.", "encoding/json.Marshal", "go/printer.", "go/parser.ParseFile", "text/template.", "crypto/sha"}
 
 // The program of tune/README.md builds and runs in another module, with the commands of that page
-// and without a network. Its output agrees with the README.
+// alone and without a network. Its output agrees with the README.
 func TestModuleOfItsOwn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
@@ -49,16 +49,15 @@ func TestModuleOfItsOwn(t *testing.T) {
 	if lines := strings.Count(program, "\n"); lines > 20 {
 		t.Errorf("the program has %d lines", lines)
 	}
-	houses, err := os.ReadFile("tune/testdata/houses.csv")
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	for name, content := range map[string][]byte{"main.go": []byte(program), "go.sum": sums, "houses.csv": houses} {
-		if err := os.WriteFile(filepath.Join(dir, name), content, 0o644); err != nil {
+	write := func(name, content string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
+	write("main.go", program)
+	write("go.sum", string(sums))
 	run := func(args ...string) []byte {
 		t.Helper()
 		cmd := exec.Command(args[0], args[1:]...)
@@ -97,12 +96,13 @@ func TestModuleOfItsOwn(t *testing.T) {
 		}
 	}
 	// Other processors round differently.
-	shown, printed := block("../README.md", "  better than a constant"), string(last)
+	shown, printed := block("../README.md", "better than a constant"), string(last)
+	words := func(text string) string { return strings.Join(strings.Fields(text), " ") } // README has no indent
 	if runtime.GOARCH != "amd64" {
 		digits := regexp.MustCompile(`-?[0-9.]+`)
 		shown, printed = digits.ReplaceAllString(shown, "#"), digits.ReplaceAllString(printed, "#")
 	}
-	if !strings.Contains(printed, shown) {
+	if !strings.Contains(words(printed), words(shown)) {
 		t.Errorf("README shows as output\n%s\nand the program prints\n%s", shown, last)
 	}
 }

@@ -97,7 +97,7 @@ func (w *tuning) chooseModel() error {
 	}
 	name := map[Choice]string{ChoseDefault: defaultName, ChoseConstant: constantName}[choice]
 	if w.KeepWinner {
-		w.warnFirst(Worse, "%s; Model is the tuned one, because KeepWinner is set.", why)
+		w.warnFirst(Worse, "%s. Model is the tuned one, because KeepWinner is set.", why)
 		return nil
 	}
 	var c Candidate
@@ -115,12 +115,12 @@ func (w *tuning) chooseModel() error {
 	case w.ctx.Err() != nil:
 		return context.Cause(w.ctx)
 	case err != nil:
-		w.warnFirst(Worse, "%s; %s cannot be fitted, so Model is the tuned one: %v.", why, name, err)
+		w.warnFirst(Worse, "%s. Model is the tuned one, because %s cannot be fitted: %v.", why, name, err)
 		return nil
 	}
 	w.setResult(c)
 	w.result.Choice = choice
-	w.warnFirst(Worse, "%s: Model is %s, and Winner has the tuned model.", why, name)
+	w.warnFirst(Worse, "%s. Model is %s, and Winner has the tuned model.", why, name)
 	return nil
 }
 
@@ -155,10 +155,10 @@ func (w *tuning) choice() (Choice, string) {
 		if out.DefaultLoss <= out.ConstantLoss {
 			return ChoseDefault, reason
 		}
-	case constant.Percent.Mean > 100*improvementUnit:
-		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning exceeds the risk of a constant prediction by %s %%, and %s", assess.FormatPercent(constant.Percent.Mean), doubtPhrase(constant))
-	case byDefault.Percent.Mean > 100*improvementUnit:
-		return ChoseWinner, fmt.Sprintf("The estimated risk of tuning exceeds the risk of the default hyperparameters by %s %% of a constant prediction's, and %s", assess.FormatPercent(byDefault.Percent.Mean), doubtPhrase(byDefault))
+	case maybeWorse(constant):
+		return ChoseWinner, doubt(constant)
+	case maybeWorse(byDefault):
+		return ChoseWinner, doubt(byDefault)
 	default:
 		return ChoseWinner, ""
 	}
@@ -168,9 +168,9 @@ func (w *tuning) choice() (Choice, string) {
 	return ChoseConstant, reason
 }
 
-// doubtPhrase returns the end of a warning about the comparison c, whose interval contains 0.
-func doubtPhrase(c assess.Comparison) string {
-	return fmt.Sprintf("the interval of the difference, [%s, %s], contains 0: the tuned model may be worse.", assess.FormatPercent(c.Percent.Low), assess.FormatPercent(c.Percent.High))
+// doubt returns the warning about a comparison for which maybeWorse is true.
+func doubt(c assess.Comparison) string {
+	return fmt.Sprintf("The tuned model may be worse than %s: %s.", c.With, c.GainText())
 }
 
 // warnFirst puts a warning before all others.

@@ -146,6 +146,33 @@ func TestTuneChoice(t *testing.T) {
 	}
 }
 
+// If nothing decides between tuning and the defaults, the verdict names both when the defaults have
+// the lower estimated risk. The warning gives the same reason, directly below the verdict.
+func TestVerdictNamesBothModels(t *testing.T) {
+	better := assess.Comparison{With: constantName, Percent: Estimate{Mean: -88, Low: -99, High: -76}}
+	for _, test := range []struct {
+		mean, reach float64
+		want        string
+	}{
+		{-5, 1, "Use the tuned model: it is better than a constant prediction and than the default hyperparameters.\n  better"},
+		{-1, 5, "Use the tuned model: it is better than a constant prediction; against the default hyperparameters nothing is decided.\n  better"},
+		{1e-9, 5, "Use the tuned model: it is better than a constant prediction; against the default hyperparameters nothing is decided.\n  better"},
+		{1, 5, "Use the tuned model or the default hyperparameters: nothing decides between them, and the defaults have the lower estimated risk.\n" +
+			"warning: The tuned model may be worse than the default hyperparameters: gain -1 % [-6, 4] of a constant's risk.\n  better"},
+		{10, 5, "Use the default hyperparameters: the tuned model is worse.\n" +
+			"warning: Tuning is worse than the default hyperparameters: gain -10 % [-15, -5] of a constant's risk. Model is the tuned one, because KeepWinner is set.\n  better"},
+	} {
+		byDefault := assess.Comparison{With: defaultName, Percent: Estimate{Mean: test.mean, Low: test.mean - test.reach, High: test.mean + test.reach}}
+		w := &tuning{result: &Tuned{Loss: 1, DefaultLoss: 2, ConstantLoss: 3, Risk: &Risk{Comparisons: []assess.Comparison{better, byDefault}}}}
+		w.KeepWinner = true
+		w.warn(AtBound, "Another warning.")
+		casetest.OK(t, w.chooseModel())
+		if got := w.result.String(); !strings.HasPrefix(got, test.want) || !strings.HasSuffix(got, "\nwarning: Another warning.\n") {
+			t.Errorf("%v ± %v:\n%s\nwant\n%s", test.mean, test.reach, got, test.want)
+		}
+	}
+}
+
 // If the default hyperparameters replace the winner, Tuned.Loss is their CV loss.
 func TestTuneTakesTheDefault(t *testing.T) {
 	w := beginTuning(t, Tuner{OuterFolds: -1}, houseData(40))

@@ -125,7 +125,7 @@ func TestTuneGroupMeans(t *testing.T) {
 // Verdict recommends a model, and String begins with the verdict.
 func TestTunedVerdict(t *testing.T) {
 	tuned := mustTune(t, Tuner{Repeats: 1}, houseData(60))
-	if !strings.HasPrefix(tuned.String(), "Use the tuned model: it is better than a constant prediction") || !strings.Contains(tuned.String(), "better than a constant prediction by") {
+	if !strings.HasPrefix(tuned.String(), "Use the tuned model or the default hyperparameters: nothing decides between them") || !strings.Contains(tuned.String(), "better than a constant prediction: gain ") {
 		t.Errorf("%v", tuned)
 	}
 	if without := mustTune(t, Tuner{OuterFolds: -1}, houseData(60)); !strings.HasPrefix(without.Verdict(), "Not decided: there is no nested estimate") {

@@ -349,8 +349,9 @@ type Risk struct {
 	RivalName string
 	// Comparisons compares tuning with up to three alternatives: a constant prediction, the
 	// defaults and the rival. Each entry is the risk of tuning minus the risk of the alternative,
-	// in per cent of the mean of Constant. With a probability of .95, all these intervals hold at
-	// the same time. Comparisons is empty if the risk of the constant prediction is 0.
+	// in per cent of the mean of Constant; texts show it with the opposite sign, as
+	// [assess.Comparison.Gain]. With a probability of .95, all these intervals hold at the same
+	// time. Comparisons is empty if the risk of the constant prediction is 0.
 	Comparisons []assess.Comparison
 	// Outer holds the outer folds of each repeat. OutOfFold[k][i] is the prediction for example i
 	// in repeat k. The prediction comes from the search that did not use the outer fold of this

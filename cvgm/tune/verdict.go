@@ -25,6 +25,12 @@ func (r *Risk) comparisonWith(name string) (assess.Comparison, bool) {
 	return assess.Comparison{}, false
 }
 
+// maybeWorse reports whether the estimated risk of tuning is above the risk of the other model, but
+// the interval contains 0.
+func maybeWorse(c assess.Comparison) bool {
+	return c.Percent.Mean > 100*improvementUnit && !c.Worse()
+}
+
 // Verdict returns a sentence that names the model to use. This model follows from Choice,
 // ConstantLoss and the intervals of Risk.Comparisons.
 func (t *Tuned) Verdict() string {
@@ -52,6 +58,8 @@ func (t *Tuned) Verdict() string {
 		return "Not decided: a constant prediction may be as good as the tuned model."
 	case byDefault.Better():
 		return "Use the tuned model: it is better than a constant prediction and than the default hyperparameters."
+	case maybeWorse(byDefault):
+		return "Use the tuned model or the default hyperparameters: nothing decides between them, and the defaults have the lower estimated risk."
 	}
 	return "Use the tuned model: it is better than a constant prediction; against the default hyperparameters nothing is decided."
 }
@@ -63,8 +71,8 @@ func rivalName(r *Risk) string {
 	return r.RivalName
 }
 
-// String describes the result in some lines: the verdict with its reasons, metrics,
-// hyperparameters, losses and warnings.
+// String describes the result in some lines: the verdict, a warning if the tuned model is worse or
+// may be worse, the comparisons, metrics, hyperparameters, losses and all other warnings.
 func (t *Tuned) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", t.Verdict())

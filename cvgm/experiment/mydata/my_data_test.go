@@ -82,7 +82,7 @@ func TestMyDataHouses(t *testing.T) {
 		t.Errorf("%d rows of the surface; %q %v", len(m.Surface), m.Features, m.Coefficients)
 	}
 	screen := r.Screen()
-	for _, want := range []string{"made-up houses: 80 rows, target price, elastic net\n", "Use the tuned model", "  better than a constant prediction by", "outer folds: RMSE ", "R² 0.", "Hyperparameters: λ1 = ", "CV loss (squared error): tuned ", "Risk with 95 % interval: tuned ", "\n  area               +2.", "Warning: "} {
+	for _, want := range []string{"made-up houses: 80 rows, target price, elastic net\n", "Use the tuned model", "  better than a constant prediction: gain ", "outer folds: RMSE ", "R² 0.", "Hyperparameters: λ1 = ", "CV loss (squared error): tuned ", "Risk with 95 % interval: tuned ", "\n  area               +2.", "Warning: "} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("no %q in\n%s", want, screen)
 		}

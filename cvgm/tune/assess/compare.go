@@ -32,25 +32,37 @@ func (c Comparison) Better() bool { return c.Percent.High < -roundingPercent }
 // Worse reports whether the interval of the difference lies above 0, by more than roundingPercent.
 func (c Comparison) Worse() bool { return c.Percent.Low > roundingPercent }
 
-// String describes the difference. If the difference is not decided, String also contains Shown.
-func (c Comparison) String() string {
+// Gain returns the difference with the opposite sign: a gain above 0 means that the model has a
+// lower risk than the other model. Texts and tables show gains.
+func (c Comparison) Gain() Estimate {
 	e := c.Percent
+	return Estimate{Mean: 0 - e.Mean, Low: 0 - e.High, High: 0 - e.Low} // −e.Mean may be −0
+}
+
+// GainText describes the gain with its interval and its unit.
+func (c Comparison) GainText() string {
+	g := c.Gain()
+	return fmt.Sprintf("gain %s %% [%s, %s] of a constant's risk", FormatPercent(g.Mean), FormatPercent(g.Low), FormatPercent(g.High))
+}
+
+// String describes the gain. If the difference is not decided, String also contains Shown.
+func (c Comparison) String() string {
 	switch {
-	case math.IsInf(e.Mean, -1):
+	case math.IsInf(c.Percent.Mean, -1):
 		return "better than " + c.With + ", which failed"
 	case c.Better():
-		return fmt.Sprintf("better than %s by %s %% [%s, %s]", c.With, FormatPercent(-e.Mean), FormatPercent(-e.High), FormatPercent(-e.Low))
+		return fmt.Sprintf("better than %s: %s", c.With, c.GainText())
 	case c.Worse():
-		return fmt.Sprintf("worse than %s by %s %% [%s, %s]", c.With, FormatPercent(e.Mean), FormatPercent(e.Low), FormatPercent(e.High))
+		return fmt.Sprintf("worse than %s: %s", c.With, c.GainText())
 	}
-	if max(-e.Low, e.High) <= roundingPercent {
+	if max(-c.Percent.Low, c.Percent.High) <= roundingPercent {
 		return "equal to " + c.With + " up to rounding"
 	}
-	shown := "no difference"
+	shown := "no gain"
 	if args.Finite(c.Shown) {
-		shown = fmt.Sprintf("a difference of %s %%", FormatPercent(c.Shown))
+		shown = FormatPercent(c.Shown) + " %"
 	}
-	return fmt.Sprintf("not decided against %s: %s %% [%s, %s]; %s would have shown", c.With, FormatPercent(e.Mean), FormatPercent(e.Low), FormatPercent(e.High), shown)
+	return fmt.Sprintf("undecided against %s: %s; %s would show", c.With, c.GainText(), shown)
 }
 
 // FormatPercent writes a percentage without the sign %. Below 10 it writes two significant digits,

@@ -153,7 +153,7 @@ func TestOneRowHasTheWeight(t *testing.T) {
 		t.Errorf("%v", e)
 	}
 	c, _ := r.Compare("b", [][]float64{{1, 2, 3, 4}}, [][]float64{{2, 2, 3, 4}}, [][]float64{{2, 2, 3, 4}}, 1)
-	if text := c.String(); !strings.HasSuffix(text, "[-100, +Inf]; no difference would have shown") {
+	if text := c.String(); !strings.HasSuffix(text, ": gain 50 % [-Inf, 100] of a constant's risk; no gain would show") {
 		t.Error(text)
 	}
 }
@@ -183,6 +183,28 @@ func TestCompareEndsAtNoLoss(t *testing.T) {
 	a[0][0] = -.1 // a loss below 0
 	if c, _ := r.Compare("constant", a, constant, constant, 3); !(c.Percent.Low < -100) {
 		t.Errorf("with a negative loss: %v", c)
+	}
+}
+
+// In each line, a gain above 0 means that the model is better, with the unit of the gain.
+func TestComparisonString(t *testing.T) {
+	for _, c := range []struct {
+		low, mean, high, shown float64
+		want                   string
+	}{
+		{-98, -96, -95, 2, "better than b: gain 96 % [95, 98] of a constant's risk"},
+		{1, 3, 5, 2, "worse than b: gain -3 % [-5, -1] of a constant's risk"},
+		{-1.8, -.65, .46, 1.5, "undecided against b: gain 0.65 % [-0.46, 1.8] of a constant's risk; 1.5 % would show"},
+		{-1, 0, 1, 1.5, "undecided against b: gain 0 % [-1, 1] of a constant's risk; 1.5 % would show"},
+		{-1e-9, 0, 1e-9, 1e-7, "equal to b up to rounding"},
+	} {
+		compared := Comparison{With: "b", Percent: Estimate{Mean: c.mean, Low: c.low, High: c.high}, Shown: c.shown}
+		if got := compared.String(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+		if g := compared.Gain(); g.Mean != -c.mean || g.Low != -c.high || g.High != -c.low {
+			t.Errorf("gain %v of %v", g, compared.Percent)
+		}
 	}
 }
 

@@ -70,5 +70,5 @@ func ExampleRows_Compare() {
 	}
 	// Output:
 	// risk 1.7, at least 1.1
-	// better than the other model by 39 % [33, 46] true
+	// better than the other model: gain 39 % [33, 46] of a constant's risk true
 }
