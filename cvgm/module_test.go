@@ -16,7 +16,8 @@ import (
 var unlinkedPrefixes = []string{"gonum.org/v1/gonum/lapack/gonum.", "encoding/json.Marshal", "go/printer.", "go/parser.ParseFile", "text/template.", "crypto/sha"}
 
 // The program of tune/README.md builds and runs in another module, with the commands of that page
-// alone and without a network. Its output agrees with the README.
+// alone and without a network. Its output agrees with the README. The program of qpdiff/README.md
+// runs there, too.
 func TestModuleOfItsOwn(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
@@ -104,5 +105,10 @@ func TestModuleOfItsOwn(t *testing.T) {
 	}
 	if !strings.Contains(words(printed), words(shown)) {
 		t.Errorf("README shows as output\n%s\nand the program prints\n%s", shown, last)
+	}
+	// The first program of the solvers' page runs in the same module.
+	write("main.go", block("../qpdiff/README.md", "package main"))
+	if shown, printed := block("../qpdiff/README.md", "optimal"), string(run("go", "run", ".")); printed != shown {
+		t.Errorf("the solvers' page shows as output\n%s\nand the program prints\n%s", shown, printed)
 	}
 }
