@@ -38,7 +38,8 @@ type Model struct {
 	Loss, StandardError, DefaultLoss, ConstantLoss, TrainLoss float64
 	Risk                                                      *tune.Risk  // the nested estimate; nil: no estimate
 	Evaluations                                               int         // number of evaluations of the CV loss in all searches
-	Warnings                                                  []string    // sentences
+	Doubts                                                    []string    // warnings that the tuned model is or may be worse than a simpler one
+	Warnings                                                  []string    // all other warnings
 	Curves                                                    []Curve     // of the searched hyperparameters
 	Axes                                                      [][]float64 // of Surface, ascending; nil if there are not two hyperparameters
 	Surface                                                   [][]float64 // CV loss: [i][j] is at (Axes[0][i], Axes[1][j]); NaN if the fit fails
@@ -103,9 +104,10 @@ func (p MyDataParams) model(ctx context.Context, tuned *tune.Tuned, t *table.Tab
 // commonParts returns the parts of a model that need no fit: losses, risk, hyperparameters and
 // warnings.
 func commonParts(tuned *tune.Tuned, t *table.Table) Model {
+	doubts, others := warnings(tuned)
 	m := Model{
 		LossName: tuned.LossName(), Verdict: tuned.Verdict(), Loss: tuned.Winner.Loss, StandardError: tuned.Winner.StandardError, DefaultLoss: tuned.DefaultLoss, ConstantLoss: tuned.ConstantLoss,
-		TrainLoss: tuned.Winner.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Y: slices.Clone(t.Y), Warnings: warnings(tuned),
+		TrainLoss: tuned.Winner.TrainLoss, Risk: tuned.Risk, Evaluations: tuned.Evaluations, Y: slices.Clone(t.Y), Doubts: doubts, Warnings: others,
 	}
 	for i, h := range tuned.Searched {
 		m.Hyper = append(m.Hyper, Hyper{h.Name, h.Lower, h.Default, tuned.Winner.Hyper[i], h.Upper, h.Zero})
@@ -269,13 +271,17 @@ func window(m *Model, points int) [][]float64 {
 	return axes
 }
 
-// warnings returns the warnings of the tuner.
-func warnings(tuned *tune.Tuned) []string {
-	var all []string
+// warnings returns the warnings of the tuner: doubts, that the tuned model is or may be worse than a
+// simpler one, and others.
+func warnings(tuned *tune.Tuned) (doubts, others []string) {
 	for _, w := range tuned.Warnings {
-		all = append(all, byParameters(w.Text))
+		if text := byParameters(w.Text); w.Kind == tune.Worse || w.Kind == tune.MaybeWorse {
+			doubts = append(doubts, text)
+		} else {
+			others = append(others, text)
+		}
 	}
-	return all
+	return doubts, others
 }
 
 // confusion returns the weight of the rows of each true class and predicted class, as a mean over

@@ -30,7 +30,11 @@ func (r *Result) Screen() string {
 		s.models(r)
 	}
 	warnings := r.warnings()
-	if len(warnings) == 0 {
+	switch {
+	case len(warnings) > 0:
+	case slices.ContainsFunc(r.Searched(), func(m Model) bool { return len(m.Doubts) > 0 }):
+		s.text("", "No other warnings.")
+	default:
 		s.text("", "No warnings.")
 	}
 	for k, w := range warnings {
@@ -46,7 +50,7 @@ func (r *Result) Screen() string {
 	return strings.Join(s.lines, "\n") + "\n"
 }
 
-// warnings returns the warnings of all models, each once. If a warning concerns only one of several
+// warnings returns the warnings of all models without Doubts, each once. If a warning concerns only one of several
 // models, its text names the class of this model.
 func (r *Result) warnings() []string {
 	var all []string
@@ -77,12 +81,7 @@ const shownModels, shownCoefficients = 4, 8
 
 // model adds the lines for the only model of a result.
 func (s *screen) model(r *Result, m Model) {
-	s.text("", "%s", m.Verdict)
-	if m.Risk != nil {
-		for _, c := range m.Risk.Comparisons {
-			s.text("  ", "%v", c)
-		}
-	}
+	s.verdict(m)
 	s.metrics(m)
 	for _, line := range s.confusion(r) {
 		s.text("  ", "%s", line)
@@ -110,6 +109,25 @@ func (s *screen) model(r *Result, m Model) {
 	}
 }
 
+// verdict adds the verdict of a model, its doubts and the comparisons, in the order of
+// [tune.Tuned.String].
+func (s *screen) verdict(m Model) {
+	s.text("", "%s", m.Verdict)
+	s.doubts("", m)
+	if m.Risk != nil {
+		for _, c := range m.Risk.Comparisons {
+			s.text("  ", "%v", c)
+		}
+	}
+}
+
+// doubts adds the warnings that the model is or may be worse than a simpler one.
+func (s *screen) doubts(indent string, m Model) {
+	for _, d := range m.Doubts {
+		s.text(indent, "Warning: %s", d)
+	}
+}
+
 // losses adds the hyperparameters and the losses of a model.
 func (s *screen) losses(m Model) {
 	s.text("", "%s", hyperparameters(m))
@@ -125,12 +143,7 @@ const mostName = 40
 // models adds the lines for the models of several classes.
 func (s *screen) models(r *Result) {
 	if r.Joint != nil {
-		s.text("", "%s", r.Joint.Verdict)
-		if r.Joint.Risk != nil {
-			for _, c := range r.Joint.Risk.Comparisons {
-				s.text("  ", "%v", c)
-			}
-		}
+		s.verdict(*r.Joint)
 	}
 	if r.Multiclass != nil {
 		s.text("", "%s: %v", judgedBy(r.Models[0]), r.Multiclass)
@@ -157,6 +170,7 @@ func (s *screen) class(m Model, jointly bool) {
 		s.text("", "%s against the others.", shortened(m.Class, mostName))
 	} else {
 		s.text("", "%s against the others. %s", shortened(m.Class, mostName), m.Verdict)
+		s.doubts("  ", m)
 	}
 	s.metrics(m)
 	if !jointly {

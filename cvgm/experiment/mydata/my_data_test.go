@@ -20,6 +20,7 @@ import (
 	"cvgm/cvgm/experiment/internal/casetest"
 	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune"
+	"cvgm/cvgm/tune/assess"
 	"cvgm/qpdiff"
 	"cvgm/qpdiff/learn"
 	"cvgm/qpdiff/learntest/serial"
@@ -86,6 +87,9 @@ func TestMyDataHouses(t *testing.T) {
 		if !strings.Contains(screen, want) {
 			t.Errorf("no %q in\n%s", want, screen)
 		}
+	}
+	if !strings.Contains(strings.Join(strings.Fields(screen), " "), m.Verdict+" Warning: "+m.Doubts[0]+" better than") {
+		t.Errorf("the warning does not follow the verdict:\n%s", screen)
 	}
 	// The judged predictions come from the outer folds. Their errors are the metrics.
 	if j := m.Judged; !j.Nested || j.Regression == nil || len(j.Predictions) != m.Risk.Repeats || len(j.Predictions[0]) != 80 {
@@ -502,6 +506,33 @@ func TestScreenOfManyThings(t *testing.T) {
 	checkScreen(t, r)
 	if text := r.Screen(); !strings.Contains(text, "more warnings are in the notebook") && !strings.HasSuffix(text, "…\n") {
 		t.Errorf("nothing tells of the rest:\n%s", text)
+	}
+}
+
+// A warning that the tuned model is or may be worse follows the verdict. Other warnings come last.
+func TestScreenWarnsBesideTheVerdict(t *testing.T) {
+	one := Model{Class: "a", Verdict: "Use A.", Doubts: []string{"A may be worse."}, LossName: "l"}
+	other := Model{Class: "b", Verdict: "Use B.", Warnings: []string{"W."}}
+	joint := one
+	joint.Class = ""
+	for want, r := range map[string]*Result{
+		"Use A.\nWarning: A may be worse.\nPredictions":              {Models: []Model{one}},
+		"a against the others. Use A.\n  Warning: A may be worse.\n": {Models: []Model{one, other}},
+		"Use A.\nWarning: A may be worse.\nHyper":                    {Models: []Model{{Class: "a"}, {Class: "b"}}, Joint: &joint},
+	} {
+		m := &r.Models[0]
+		m.Judged.Regression = new(assess.Regression)
+		text := r.Screen()
+		last := "\nNo other warnings.\n"
+		if len(r.Searched()) > 1 {
+			last = "\nWarning: b: W.\n"
+		}
+		if !strings.Contains(text, want) || !strings.HasSuffix(text, last) || strings.Count(text, "may be worse") != 1 {
+			t.Errorf("no %q, or not at the end %q, in\n%s", want, last, text)
+		}
+	}
+	if text := (&Result{Models: []Model{{Verdict: "Use A."}}}).Screen(); !strings.HasSuffix(text, "\nNo warnings.\n") {
+		t.Error(text)
 	}
 }
 
