@@ -85,17 +85,17 @@ func MyDataTuning(r *mydata.Result) []Output {
 	}
 	losses := &Table{
 		Name: "my_data_losses", Caption: fmt.Sprintf("%s: losses of the %s", r.Name, cmp.Or(r.Learner, "learner")),
-		Header: []string{"Model", "Loss", "Tuned", "Standard error", "Default", "Constant prediction", "Tuned minus default", "Tuned minus constant"},
+		Header: []string{"Model", "Loss", "Tuned", "Standard error", "Default", "Constant prediction", "Default minus tuned", "Constant minus tuned"},
 		Note:   "The CV loss is optimistic, because it was minimised. The nested risk repeats the whole search without each outer fold in turn; its 95 % intervals are in brackets.",
 	}
 	for _, m := range r.Searched() {
-		title := modelTitle(r, m, fullName)
+		title := modelName(r, m)
 		for _, h := range m.Hyper {
 			hyper.Rows = append(hyper.Rows, []any{title, h.Name, significant(h.Lower, 3), significant(h.Default, 3), significant(h.Tuned, 3), significant(h.Upper, 3)})
 		}
 		of := func(v float64) Number { return significant(v, 4) }
 		losses.Rows = append(losses.Rows,
-			[]any{title, "CV loss: " + m.LossName, of(m.Loss), of(m.StandardError), of(m.DefaultLoss), of(m.ConstantLoss), of(m.Loss - m.DefaultLoss), of(m.Loss - m.ConstantLoss)},
+			[]any{title, "CV loss: " + m.LossName, of(m.Loss), of(m.StandardError), of(m.DefaultLoss), of(m.ConstantLoss), of(m.DefaultLoss - m.Loss), of(m.ConstantLoss - m.Loss)},
 			[]any{title, "training loss", of(m.TrainLoss), nil, nil, nil, nil, nil})
 		if risk := m.Risk; risk != nil {
 			losses.Rows = append(losses.Rows, []any{title, "nested risk", risk.Tuned.String(), nil, risk.Default.String(), risk.Constant.String(), nil, nil})
@@ -109,11 +109,11 @@ func MyDataTuning(r *mydata.Result) []Output {
 func myVerdicts(r *mydata.Result) *Table {
 	t := &Table{
 		Name: "my_data_comparisons", Caption: fmt.Sprintf("%s: which model to use", r.Name),
-		Header: []string{"Model", "Compared with", "Tuned minus compared, in % of the constant's risk", "From", "To", "Decided", "Smallest that would show"},
+		Header: []string{"Model", "Compared with", "Gain, in % of a constant's risk", "From", "To", "Decided", "Smallest that would show"},
 	}
 	var notes []string
 	for _, m := range r.Searched() {
-		title := modelTitle(r, m, fullName)
+		title := modelName(r, m)
 		if len(r.Searched()) > 1 {
 			notes = append(notes, title+":")
 		}
@@ -130,10 +130,11 @@ func myVerdicts(r *mydata.Result) *Table {
 				decided = "worse"
 			}
 			of := func(v float64) Number { return significant(v, 3) }
-			t.Rows = append(t.Rows, []any{title, c.With, of(c.Percent.Mean), of(c.Percent.Low), of(c.Percent.High), decided, of(c.Shown)})
+			gain := c.Gain()
+			t.Rows = append(t.Rows, []any{title, c.With, of(gain.Mean), of(gain.Low), of(gain.High), decided, of(c.Shown)})
 		}
 	}
-	t.Note = strings.Join(notes, " ") + " The intervals of a model hold together with the probability .95."
+	t.Note = strings.Join(notes, " ") + " A gain above 0 means that the tuned model has the lower risk. The intervals of a model hold together with the probability .95."
 	return t
 }
 

@@ -55,6 +55,15 @@ func modelTitle(r *mydata.Result, m mydata.Model, formatName func(string) string
 	return formatName(m.Class) + " against the others"
 }
 
+// modelName returns a name for a model in a table: the learner or, if there are several models, the
+// class of the model.
+func modelName(r *mydata.Result, m mydata.Model) string {
+	if len(r.Models) < 2 || m.Class == "" {
+		return cmp.Or(r.Learner, "learner")
+	}
+	return modelTitle(r, m, fullName)
+}
+
 // panelName returns a name for a panel. The name depends on the data, so that panels of different
 // data have different names.
 func panelName(r *mydata.Result, m mydata.Model, what string) string {

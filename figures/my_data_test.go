@@ -12,6 +12,8 @@ import (
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/mydata"
 	"cvgm/cvgm/table"
+	"cvgm/cvgm/tune"
+	"cvgm/cvgm/tune/assess"
 	"cvgm/figures/internal/chart"
 	"cvgm/synth"
 )
@@ -50,14 +52,14 @@ func TestMyDataOutputs(t *testing.T) {
 		wants   map[string]string
 	}{
 		"two classes": {myTable("no", "yes"), fast, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients path learning",
-			map[string]string{"my_data_confusion": "Class,predicted no,predicted yes,Share that is right\n", "my_data_hyperparameters": "target kind,C,", "my_data_losses": "nested risk,"}},
+			map[string]string{"my_data_confusion": "Class,predicted no,predicted yes,Share that is right\n", "my_data_hyperparameters": "logistic regression,C,", "my_data_losses": "nested risk,"}},
 		"three classes": {myTable("a\tvery long name of a class that is longer than a label can be", "b", "☃"), fast, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients path learning",
-			map[string]string{"my_data_losses": "target kind,CV loss: multinomial log loss,"}},
+			map[string]string{"my_data_losses": "multinomial logistic regression,CV loss: multinomial log loss,"}},
 		"three classes of a kernel": {myTable("a", "b", "c"), func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "kernel_svm", 0 }, "columns comparisons hyperparameters losses curves roc confusion boundary learning",
 			map[string]string{"my_data_losses": "b against the others,CV loss: hinge loss,"}},
 		"eight classes": {myTable("a", "b", "c", "d", "e", "f", "g", "h"), func(p *mydata.MyDataParams) { p.OuterFolds = 0 }, "columns comparisons hyperparameters losses curves roc confusion boundary coefficients path learning", nil},
 		"kernel": {myTable("no", "yes"), func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "kernel_svm", 0 },
-			"columns comparisons hyperparameters losses curves surface roc confusion boundary learning", map[string]string{"my_data_hyperparameters": "target kind,γ,"}},
+			"columns comparisons hyperparameters losses curves surface roc confusion boundary learning", map[string]string{"my_data_hyperparameters": "kernel support vector machine,γ,"}},
 		"numbers": {"x,y\n1,2\n2,3\n3,5\n4,4\n5,6\n6,5\n7,9\n", fast, "columns comparisons hyperparameters losses curves predictions coefficients path learning", map[string]string{"my_data_columns": "x,number,1 to 7,0,\"1 feature, the mean for a missing value\",\"Column \"\"x\"\" seems to number the rows, and is read as a feature.\",Ignore\n"}},
 		"robust": {"x,y\n1,2\n2,3\n3,5\n4,40\n5,6\n6,5\n7,9\n", func(p *mydata.MyDataParams) { p.Learner, p.OuterFolds = "huber", 0 },
 			"columns comparisons hyperparameters losses curves surface predictions coefficients path learning", map[string]string{"my_data_losses": "CV loss: absolute error,", "my_data_hyperparameters": ",δ,"}},
@@ -77,6 +79,24 @@ func TestMyDataOutputs(t *testing.T) {
 			}
 			testOutputs(t, r, c.wants)
 		})
+	}
+}
+
+// The tables name the model, and show gains: above 0, the tuned model has the lower risk or loss.
+func TestMyDataComparisons(t *testing.T) {
+	m := mydata.Model{Verdict: "Use it.", LossName: "squared error", Loss: 2, DefaultLoss: 3, ConstantLoss: 7, Risk: &tune.Risk{Comparisons: []assess.Comparison{
+		{With: "a constant prediction", Percent: assess.Estimate{Mean: -80, Low: -90, High: -70}, Shown: 12},
+		{With: "ridge regression", Percent: assess.Estimate{Mean: 1, Low: -2, High: 4}, Shown: 5},
+	}}}
+	all := MyDataTuning(&mydata.Result{Name: "n", Target: "price", Learner: "elastic net", Models: []mydata.Model{m}})
+	for i, want := range []string{
+		"[[elastic net a constant prediction 80.0 70.0 90.0 better 12.0] [elastic net ridge regression -1.00 -4.00 2.00 no 5.00]]",
+		"[]",
+		"[[elastic net CV loss: squared error 2.000 0 3.000 7.000 1.000 5.000]",
+	} {
+		if got := fmt.Sprint(all[i].(*Table).Rows); !strings.HasPrefix(got, want) {
+			t.Errorf("%s, want %s", got, want)
+		}
 	}
 }
 
