@@ -198,12 +198,13 @@ func myCalibration(r *mydata.Result) string {
 	return text + " On average the probabilities are neither too extreme nor too cautious by more than 0.05."
 }
 
-// MyDataCoefficients returns text with the name of the largest coefficient. The text also has the
-// number of coefficients whose sign is uncertain.
+// MyDataCoefficients returns text with the name of the largest coefficient. The text also names the
+// coefficients whose sign is uncertain.
 func MyDataCoefficients(r *mydata.Result) string {
 	var all []string
 	for _, m := range r.Models {
-		best, some, uncertain := -1, 0, 0
+		best, some := -1, 0
+		var uncertain []int
 		for i, c := range m.Coefficients {
 			if i >= len(m.Features) || c == 0 || c != c {
 				continue
@@ -212,7 +213,7 @@ func MyDataCoefficients(r *mydata.Result) string {
 				best = i
 			}
 			if slices.ContainsFunc(m.FoldCoefficients, func(fold []float64) bool { return nth(fold, i)*c <= 0 }) {
-				uncertain++
+				uncertain = append(uncertain, i)
 			}
 		}
 		if best < 0 {
@@ -228,13 +229,34 @@ func MyDataCoefficients(r *mydata.Result) string {
 		}
 		text := fmt.Sprintf("One standard deviation more of %s moves %s by %+.3g (%+.3g to %+.3g over the folds), the most of all features.", nameOf(m.Features[best]), what, m.Coefficients[best], low, high)
 		if len(m.FoldCoefficients) > 0 {
-			text += fmt.Sprintf(" Do not rely on %d of %d coefficients: in some fold they are 0 or have the other sign.", uncertain, some)
+			text += signs(m, uncertain, some)
 		}
 		if all = append(all, text); len(all) == shownModels {
 			break
 		}
 	}
 	return paragraphs(all...)
+}
+
+// signs names the coefficients whose sign is uncertain, of some coefficients. The largest comes
+// first.
+func signs(m mydata.Model, uncertain []int, some int) string {
+	const most = 5
+	if len(uncertain) == 0 {
+		return " Each coefficient that is not 0 has the same sign in every fold."
+	}
+	slices.SortStableFunc(uncertain, func(i, j int) int {
+		return cmp.Compare(math.Abs(m.Coefficients[j]), math.Abs(m.Coefficients[i]))
+	})
+	var names []string
+	for _, i := range uncertain[:min(len(uncertain), most)] {
+		names = append(names, nameOf(m.Features[i]))
+	}
+	text := strings.Join(names, ", ")
+	if n := len(uncertain) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf(" Do not rely on %d of %d coefficients (%s): in some fold they are 0 or have the other sign.", len(uncertain), some, text)
 }
 
 // A reading describes at most shownModels models. For several classes, each class has a model.

@@ -1,6 +1,7 @@
 package readings
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -33,6 +34,16 @@ func coefficientResult(c []float64, folds ...[]float64) *mydata.Result {
 	return &mydata.Result{Models: []mydata.Model{{Features: []string{"area", "age", "door"}, Coefficients: c, FoldCoefficients: folds}}}
 }
 
+// manyUncertain returns a result with n uncertain coefficients, of which the last is the largest,
+// and one larger coefficient that is certain.
+func manyUncertain(n int) *mydata.Result {
+	m := mydata.Model{Features: []string{"sure"}, Coefficients: []float64{99}, FoldCoefficients: [][]float64{{98}}}
+	for i := range n {
+		m.Features, m.Coefficients, m.FoldCoefficients[0] = append(m.Features, fmt.Sprintf("x%d", i)), append(m.Coefficients, float64(i+1)), append(m.FoldCoefficients[0], -1)
+	}
+	return &mydata.Result{Models: []mydata.Model{m}}
+}
+
 func pathResult(nonzero []int, lines ...[]float64) *mydata.Result {
 	return &mydata.Result{Models: []mydata.Model{{Features: []string{"area", "age"}, Path: &mydata.Path{
 		Hyper: "λ1", At: []float64{.1, 1, 2, 10, 100}, Tuned: 1, Features: []int{1, 0}, Coefficients: lines, Nonzero: nonzero, NonzeroTuned: 2}}}}
@@ -58,7 +69,10 @@ func TestReadingsOfMyData(t *testing.T) {
 		{MyDataPredictions(classResult(.8, assess.Bin{Rows: 9, Predicted: .6, Observed: .9})), "too cautious, by 0.3 on average"},
 		{MyDataPredictions(classResult(.8, assess.Bin{Rows: 9, Predicted: .6, Observed: .62})), "neither too extreme nor too cautious"},
 		{MyDataPredictions(&mydata.Result{Classes: []string{"a", "b", "c"}, Models: append(classResult(.8).Models, classResult(.7).Models[0])}), "hardest class to tell from the others is “yes” (AUC 0.7)"},
-		{MyDataCoefficients(coefficientResult([]float64{1, -3, 0}, []float64{.5, -4, 0}, []float64{-.5, -2, 0})), "of “age” moves the prediction by -3 (-4 to -2 over the folds), the most of all features. Do not rely on 1 of 2 coefficients: in some fold they are 0 or have the other sign."},
+		{MyDataCoefficients(coefficientResult([]float64{1, -3, 0}, []float64{.5, -4, 0}, []float64{-.5, -2, 0})), "of “age” moves the prediction by -3 (-4 to -2 over the folds), the most of all features. Do not rely on 1 of 2 coefficients (“area”): in some fold they are 0 or have the other sign."},
+		{MyDataCoefficients(coefficientResult([]float64{1, -3, 0}, []float64{.5, -4, 0}, []float64{.6, -2, 0})), "the most of all features. Each coefficient that is not 0 has the same sign in every fold."},
+		{MyDataCoefficients(manyUncertain(5)), "Do not rely on 5 of 6 coefficients (“x4”, “x3”, “x2”, “x1”, “x0”): in some"},
+		{MyDataCoefficients(manyUncertain(8)), "Do not rely on 8 of 9 coefficients (“x7”, “x6”, “x5”, “x4”, “x3” and 3 more): in some"},
 		{MyDataCoefficients(coefficientResult(nil)), ""},
 		{MyDataPath(pathResult([]int{2, 2, 2, 1, 0}, []float64{5, 4, 2, 0, 0}, []float64{3, 3, 2, 1, 0})), "At the tuned λ1 = 1, 2 of 2 coefficients are not 0; at 10 only the coefficient of “area” is left."},
 		{MyDataPath(pathResult([]int{2, 2, 2, 2, 2}, []float64{5, 4, 2, -1, .5}, []float64{3, 3, 2, 1, 1})), "From λ1 = 0.1 to 10, around the tuned 1, the coefficient of “age”, the largest, moves from +5 to -1."},
