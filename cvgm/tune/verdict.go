@@ -31,8 +31,8 @@ func maybeWorse(c assess.Comparison) bool {
 	return c.Percent.Mean > 100*improvementUnit && !c.Worse()
 }
 
-// Verdict returns a sentence that names the model to use. This model follows from Choice,
-// ConstantLoss and the intervals of Risk.Comparisons.
+// Verdict returns a sentence that names the model to use, or two models if nothing decides between
+// them. The sentence follows from Choice, ConstantLoss and Risk.Comparisons.
 func (t *Tuned) Verdict() string {
 	constant, compared := t.Risk.comparisonWith(constantName)
 	byDefault, _ := t.Risk.comparisonWith(defaultName)
