@@ -19,6 +19,9 @@ import (
 // coefficients has at most shownCoefficients features.
 const shownModels, shownCoefficients = 4, 15
 
+// mostLetters is the largest number of letters of a level in a caption.
+const mostLetters = 40
+
 // fullName returns a name that the user has given, for a text or a table. If the name is empty, it
 // returns "(no name)".
 func fullName(name string) string { return cmp.Or(name, "(no name)") }
@@ -105,7 +108,7 @@ func (n namedTicks) Ticks(low, high float64) []plot.Tick {
 // coefficients of fits to parts of the rows. Kernel machines have no coefficients.
 func MyDataCoefficients(r *mydata.Result) []Output {
 	f := &Figure{Name: "my_data_coefficients", Legend: LegendBelow,
-		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. Dots are the coefficients of the fits without one fold each; their range is no confidence interval. A text column has a feature for each level except the first. The other levels are compared with the first.%s", r.Name, shownNote(len(r.Models)))}
+		Caption: fmt.Sprintf("%s: how far the prediction moves when a feature grows by one standard deviation. Dots are the coefficients of the fits without one fold each; their range is no confidence interval.%s%s", r.Name, baselineNote(r), shownNote(len(r.Models)))}
 	var row []*Panel
 	features := 0 // largest number in a panel
 	for _, m := range r.Models[:min(len(r.Models), shownModels)] {
@@ -132,6 +135,25 @@ func MyDataCoefficients(r *mydata.Result) []Output {
 		f.Width = 6.6 * vg.Inch
 	}
 	return []Output{f}
+}
+
+// baselineNote returns a sentence for a caption. The sentence names, for each column of levels, the
+// level with which the others are compared. With many columns, it names only the first few.
+func baselineNote(r *mydata.Result) string {
+	const most = 6
+	var all []string
+	for i, b := range r.Baselines {
+		if baseline := r.Baseline(i, mostLetters); baseline != "" && (i == 0 || b != r.Baselines[i-1]) {
+			all = append(all, fmt.Sprintf("%s of %s", baseline, fullName(b.Column)))
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	if n := len(all) - most; n > 0 {
+		all = append(all[:most], fmt.Sprintf("… %d more", n))
+	}
+	return " Each level is compared with the most frequent one of its column: " + strings.Join(all, ", ") + "."
 }
 
 // myOrder returns the indices of a model's largest coefficients, the largest first.

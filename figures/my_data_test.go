@@ -15,6 +15,7 @@ import (
 	"cvgm/cvgm/tune"
 	"cvgm/cvgm/tune/assess"
 	"cvgm/figures/internal/chart"
+	"cvgm/figures/readings"
 	"cvgm/synth"
 )
 
@@ -268,5 +269,24 @@ func TestSignificant(t *testing.T) {
 		if got := chart.Cell(significant(v, 4), "", ""); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
+	}
+}
+
+// The caption of the coefficients, and the text about them, name the level of each comparison.
+func TestMyDataNamesBaselines(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("town,x,y\n")
+	for i := range 24 {
+		town := []string{"Ulm", "Bonn", "Ulm", "Trier"}[i%4]
+		fmt.Fprintf(&b, "%s,%d,%d\n", town, i*i%7, i*i%7+map[string]int{"Trier": 40}[town])
+	}
+	r := myResult(t, b.String(), func(p *mydata.MyDataParams) { p.OuterFolds = 0 })
+	caption := MyDataCoefficients(r)[0].(*Figure).Caption
+	if want := " Each level is compared with the most frequent one of its column: Ulm (12 rows) of town."; !strings.Contains(caption, want) {
+		t.Errorf("%s lacks%s", caption, want)
+	}
+	text := readings.MyDataCoefficients(r)
+	if want := "One standard deviation more of “town=Trier”, compared with Ulm (12 rows), moves the prediction by "; !strings.Contains(text, want) {
+		t.Errorf("%s lacks %s", text, want)
 	}
 }

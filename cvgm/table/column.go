@@ -43,7 +43,7 @@ const (
 	// UnknownIsError makes an unknown level an error. The error names line and column.
 	UnknownIsError UnknownRule = iota
 	// UnknownIsZero sets all features of the column to 0. The prediction is then the same as for
-	// the column's first level.
+	// the column's baseline, the level with the most rows; see [Encoder].
 	UnknownIsZero
 )
 
@@ -59,7 +59,8 @@ var (
 type Column struct {
 	Name string
 	Kind Kind
-	// Levels holds the texts of a categorical column, sorted.
+	// Levels holds the texts of a categorical column. The first one is the baseline, which is the
+	// level with the most rows; see [Encoder]. The others are sorted.
 	Levels  []string
 	Missing MissingRule
 	// MissingLevel is set if missing values form a level, in addition to the list Levels. This is
@@ -114,6 +115,14 @@ func (c *Column) portable() portable.Column {
 		c.Effect.kernel.join(&p)
 	}
 	return p
+}
+
+// baseline returns the level of the column that has no feature, or "" if there is none.
+func (c *Column) baseline() string {
+	if c.Kind != Categorical || c.Effect.is(LevelsEffect) {
+		return ""
+	}
+	return c.Levels[0]
 }
 
 func (c *Column) errMissing() error {

@@ -91,7 +91,7 @@ func TestLevelsBesideNumbers(t *testing.T) {
 		return file(append(texts, more...)...)
 	}
 	table := readTable(t, CSV{}, repeated(leastRows))
-	if c := table.Columns[0]; c.Kind != Categorical || !slices.Equal(c.Levels, []string{"1", "2", "3+", "4"}) {
+	if c := table.Columns[0]; c.Kind != Categorical || !slices.Equal(c.Levels, []string{"4", "1", "2", "3+"}) {
 		t.Errorf("%+v", c)
 	}
 	if len(table.Notes) != 1 || !table.Notes[0].Check || table.Notes[0].Field != "CSV.MissingTexts" || !strings.Contains(table.Notes[0].Text, `["3+"]`) {

@@ -63,14 +63,14 @@ func TestPartsOfDates(t *testing.T) {
 	if want := []string{"sold days", "sold year", "sold month", "sold weekday", "sold hour"}; !slices.Equal(names, want) {
 		t.Fatalf("%q", names)
 	}
-	if !slices.Equal(table.Columns[2].Levels, []string{"01", "03", "12"}) || !slices.Equal(table.Columns[3].Levels, []string{"Monday", "Saturday", "Thursday", "Tuesday"}) {
+	if !slices.Equal(table.Columns[2].Levels, []string{"12", "01", "03"}) || !slices.Equal(table.Columns[3].Levels, []string{"Monday", "Saturday", "Thursday", "Tuesday"}) {
 		t.Errorf("%+v", table.Columns)
 	}
 	want := mat.NewDense(4, 5, []float64{
-		1.25, 2024, 2, 3, 18,
-		2.770833333333333, 2025, 0, 2, 6.5,
-		60.5, 2025, 1, 1, 0,
-		0, 2024, 2, 0, 12,
+		1.25, 2024, 0, 3, 18,
+		2.770833333333333, 2025, 1, 2, 6.5,
+		60.5, 2025, 2, 1, 0,
+		0, 2024, 0, 0, 12,
 	})
 	if !mat.EqualApprox(table.x, want, 1e-12) {
 		t.Errorf("%v", mat.Formatted(table.x))

@@ -22,8 +22,8 @@ const (
 	// spaced knots over [Low, High]. Outside [Low, High], the splines continue along their
 	// tangents. The features have no unit.
 	SmoothEffect
-	// LevelsEffect makes one feature for each level of a categorical column, including the first
-	// level. It requires a penalty on all levels, because the features are otherwise collinear; see
+	// LevelsEffect makes one feature for each level of a categorical column, including the
+	// baseline. It requires a penalty on all levels, because the features are otherwise collinear; see
 	// [Encoder].
 	LevelsEffect
 	// ScaledEffect scales the values of a numeric column to mean 0 and standard deviation 1 on the

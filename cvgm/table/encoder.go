@@ -19,11 +19,11 @@ import (
 //
 //   - A numeric column has one feature, its number. If the number is missing, the feature is the
 //     mean of the training rows that have a number.
-//   - A categorical column with L levels has L−1 features, one for each level except the first. The
-//     feature of the row's own level is 1, and the others are 0. The rare levels may form one more
-//     level, named other. If the table has missing values in the column, missing is one more level.
-//     The first level has no feature, because with an intercept the features of all levels would be
-//     collinear.
+//   - A categorical column with L levels has L−1 features, one for each level except the baseline.
+//     The feature of the row's own level is 1, and the others are 0. The rare levels may form one
+//     more level, named other. If the table has missing values in the column, missing is one more
+//     level. The baseline has no feature, because with an intercept the features of all levels
+//     would be collinear.
 //   - A column with an [Effect] has the features that the effect makes.
 //
 // [Table.Data] returns an Encoder. It is a [cvgm.Preparer], which a CV fits to the training rows of
@@ -38,14 +38,17 @@ import (
 // [SmoothEffect], and the scales and inducing rows of a [KernelEffect], also come from the whole
 // table, and do not depend on the target.
 //
-// A level may be missing from the training rows. Unless it is the first level, its feature is then
-// 0 in all these rows. With a penalty, the weight of the feature is then 0, so the level does not
+// A level may be missing from the training rows. Unless it is the baseline, its feature is then 0
+// in all these rows. With a penalty, the weight of the feature is then 0, so the level does not
 // change the fit. Without a penalty, the rows do not determine the weight, and the learner returns
-// an error. A validation row with this level gets the same prediction as a row with the first
-// level, except if a kernel compares rows.
+// an error. A validation row with this level gets the same prediction as a row with the
+// baseline, except if a kernel compares rows.
 //
-// The choice of the first level is a convention, like the unit of a number. Penalties shrink the
-// effects of the other levels towards the effect of the first level, in every split alike.
+// The baseline is the named level with the most rows in the whole table, or with the largest sum of
+// weights. Of levels that have equally many, it is the first in sorted order. Penalties shrink the
+// effects of the other levels towards the effect of the baseline, in every split alike. So the
+// baseline is no convention: a rare level would draw all others to an effect of which few rows tell.
+// Neither the order of the rows nor, unless there is such a tie, the names of the levels change it.
 type Encoder struct {
 	columns    []Column
 	target     string

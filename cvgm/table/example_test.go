@@ -416,8 +416,8 @@ func ExampleUnknownRule() {
 		fmt.Printf("%v: %.1f %v\n", rule, y, err)
 	}
 	// Output:
-	// error: NaN cvgm: record: column "colour" holds "green", which is none of the levels ["blue" "red"] (outside its domain): correct it, or train with UnknownIsZero
-	// zero: 2.0 <nil>
+	// error: NaN cvgm: record: column "colour" holds "green", which is none of the levels ["red" "blue"] (outside its domain): correct it, or train with UnknownIsZero
+	// zero: 1.0 <nil>
 }
 
 // fitTwo fits an almost unpenalised elastic net.

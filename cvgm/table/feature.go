@@ -10,6 +10,9 @@ type Feature struct {
 	Name   string  // see [Encoder.Names]
 	Column string  // the column of the file from which the feature is made; the first one of a [KernelEffect]
 	Effect *Effect // the effect of the column; nil if it has none
+	// Baseline is the level with which the coefficient of a level compares this level: the column's
+	// level without a feature; see [Encoder]. It is empty for all other features.
+	Baseline string
 }
 
 // Features returns the features of the pipeline in the order of its coefficients. If the parts of
@@ -24,7 +27,7 @@ func (p *Pipeline) Features() ([]Feature, error) {
 	for j := range e.columns {
 		c := &e.columns[j]
 		for range c.Features() {
-			features = append(features, Feature{names[len(features)], c.source(), c.Effect})
+			features = append(features, Feature{names[len(features)], c.source(), c.Effect, c.baseline()})
 		}
 	}
 	return features, nil
@@ -34,7 +37,7 @@ func (p *Pipeline) Features() ([]Feature, error) {
 // rounding, the decision is intercept + Σ_j coefficients[j]·feature[j], with the features in the
 // units of the file. A coefficient is in the unit of the decision divided by the unit of the
 // feature. The coefficient of a level is the effect of this level minus the effect of the column's
-// first level.
+// baseline, which [Feature] names.
 //
 // The error is of kind ErrDomain if the model is not linear, for example a kernel machine. It is of
 // kind ErrShape if parts do not fit together, and of kind ErrNotFinite if a coefficient overflows.

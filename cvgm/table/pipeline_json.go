@@ -130,8 +130,9 @@ func pipelineKeys(version string) map[string]map[string]bool {
 }
 
 // MarshalJSON writes the pipeline: the columns with their levels and means, the classes, the format
-// of the CSV, the model, the intervals with their models if there are any, and a checksum. The text
-// has version 5 of the format if a column has a KernelEffect. Otherwise it has a version that
+// of the CSV, the model, the intervals with their models if there are any, and a checksum. The
+// levels begin with the baseline; programs that expect all levels in sorted order refuse other
+// texts. The text has version 5 of the format if a column has a KernelEffect. Otherwise it has a version that
 // earlier programs can read. This is version 4 if a column or the classes ignore the case of
 // letters, or if a format of numbers has UnitRequired. It is version 3 if the pipeline has
 // intervals, effects, Model.LogMean or Model.Freedom. Otherwise it is version 2. MarshalJSON
@@ -297,8 +298,8 @@ func (in *pipelineJSON) encoder() (*Encoder, error) {
 			return nil, err
 		}
 		for k, level := range c.Levels {
-			if k > 0 && level <= c.Levels[k-1] {
-				return nil, args.Bad("levels", qpdiff.ErrDomain, "give each level once, in sorted order", "of column %q has %q after %q", c.Name, level, c.Levels[k-1])
+			if k > 1 && level <= c.Levels[k-1] || k > 0 && level == c.Levels[0] {
+				return nil, args.Bad("levels", qpdiff.ErrDomain, "give each level once: first the baseline, then the others in sorted order", "of column %q has %q after %q", c.Name, level, c.Levels[k-1])
 			}
 		}
 		code := reader.portable(&column)

@@ -69,8 +69,8 @@ func TestPipelinePredictsFromTexts(t *testing.T) {
 	}
 	// The mean weight is 88.25, and the mean number of spots is 1.75.
 	x := mat.NewDense(4, 4, []float64{
-		100, 1, 0, 1,
-		88.25, 0, 0, 1.75,
+		100, 0, 0, 1, // red is the baseline
+		88.25, 1, 0, 1.75,
 		120, 0, 1, 3,
 		120, 0, 0, 3, // blue is an unknown level
 	})
@@ -141,7 +141,7 @@ func TestPipelineNamesWhatIsWrong(t *testing.T) {
 		"no column":                     {p, "weight,spots\n1,1\n", `lacks column "colour"`},
 		"text":                          {p, header + "1,red,1\nheavy,red,1\n", `CSV line 3: column "weight" holds "heavy"`},
 		"infinite":                      {p, header + "inf,red,1\n", `"weight" holds "inf"`},
-		"unknown level":                 {q, header + "1,red,1\n1,blue,1\n", `CSV line 3: column "colour" holds "blue", which is none of the levels ["green" "red" "yellow"]`},
+		"unknown level":                 {q, header + "1,red,1\n1,blue,1\n", `CSV line 3: column "colour" holds "blue", which is none of the levels ["red" "green" "yellow"]`},
 		"missing number":                {q, header + "1,red,\n", `CSV line 2: column "spots" lacks a value`},
 		"missing level":                 {q, header + "1,null,1\n", `column "colour" lacks a value`},
 		"level not missing in training": {guess, header + "1,,1\n", `column "colour" lacks a value, but every row that the model was trained on has one`},

@@ -180,7 +180,7 @@ func TestPrepareWeighs(t *testing.T) {
 	}
 }
 
-// A level that no training row has changes no fit and no prediction, unless it is the first level.
+// A level that no training row has changes no fit and no prediction, unless it is the baseline.
 func TestLevelsOfOtherRowsAreNoLeak(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("a,ward,y\n")

@@ -79,6 +79,7 @@ func (c CSV) Read(r io.Reader) (*Table, error) {
 			return nil, err
 		}
 	}
+	t.chooseBaselines(text, k.at)
 	if c.Group != "" {
 		t.Groups = groupNumbers(text, text.at[c.Group])
 	}
@@ -192,4 +193,54 @@ func (t *Table) readTarget(text *csvText, i int) error {
 		t.Y[k] = y
 	}
 	return nil
+}
+
+// tieTol is the largest share by which the weights of two levels differ if the levels count as
+// equally frequent. It exceeds the rounding errors of sums of weights, which depend on the order of
+// the rows.
+const tieTol = 1e-9
+
+// chooseBaselines puts the baseline of each categorical column first in Levels: the level with the
+// most rows, or with the largest sum of weights. Of equally frequent levels, it chooses the first
+// one. Column j of the table is made from column origin[j] of the file.
+func (t *Table) chooseBaselines(text *csvText, origin []int) {
+	top := 1.
+	if t.Weights != nil {
+		top = slices.Max(t.Weights)
+	}
+	for j := range t.Columns {
+		c := &t.Columns[j]
+		if c.Kind != Categorical {
+			continue
+		}
+		// A missing weekday has the value 0; see portable.Column.MissingFirst.
+		lacks := func(i int) bool { return c.Date != nil && t.reader.isMissing(text.records[i][origin[j]]) }
+		frequency := make([]float64, len(c.Levels)+1) // the last entry is for the level other
+		for i := range text.records {
+			if v := t.x.At(i, j); v == v && !lacks(i) {
+				w := 1.
+				if t.Weights != nil {
+					w = t.Weights[i] / top
+				}
+				frequency[int(v)] += w
+			}
+		}
+		most := slices.Max(frequency[:len(c.Levels)])
+		best := slices.IndexFunc(frequency, func(v float64) bool { return v >= (1-tieTol)*most })
+		if best == 0 {
+			continue
+		}
+		name := c.Levels[best]
+		copy(c.Levels[1:], c.Levels[:best])
+		c.Levels[0] = name
+		for i := range text.records {
+			switch v := t.x.At(i, j); {
+			case lacks(i): // the value 0 stays
+			case v == float64(best):
+				t.x.Set(i, j, 0)
+			case v < float64(best):
+				t.x.Set(i, j, v+1)
+			}
+		}
+	}
 }

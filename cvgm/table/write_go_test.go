@@ -143,7 +143,7 @@ func parityCases(t *testing.T) []parityCase {
 		all = append(all, parityCase{dense: 200, name: name, pipeline: pipelineOf(t, table, learner, loss, cvgm.NoCentring, alpha)})
 	}
 	net := func() learn.Learner { return new(linear.ElasticNet) }
-	regression("all levels", shop(0, true, UnknownIsZero, "town"), net, .01, .1) // the first level, too
+	regression("all levels", shop(0, true, UnknownIsZero, "town"), net, .01, .1) // the baseline, too
 	regression("elastic net", shop(0, true, UnknownIsZero), net, .01, .1)
 	regression("strict", shop(0, false, UnknownIsError), net, .01, .1)
 	regression("numbers", patientTable(t), net, .01, .1)

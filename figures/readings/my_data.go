@@ -11,12 +11,14 @@ import (
 	"cvgm/cvgm/experiment/mydata"
 )
 
+// mostLetters is the largest number of letters of a name in a sentence.
+const mostLetters = 40
+
 // nameOf returns a name from a user's file for use in a sentence.
 func nameOf(name string) string {
-	const most = 40
 	runes := []rune(experiment.Visible(strings.TrimSpace(name)))
-	if len(runes) > most {
-		runes = append(runes[:most-1], '…')
+	if len(runes) > mostLetters {
+		runes = append(runes[:mostLetters-1], '…')
 	}
 	return "“" + string(runes) + "”"
 }
@@ -227,7 +229,11 @@ func MyDataCoefficients(r *mydata.Result) string {
 		if m.Class != "" {
 			what = "the decision value for " + nameOf(m.Class)
 		}
-		text := fmt.Sprintf("One standard deviation more of %s moves %s by %+.3g (%+.3g to %+.3g over the folds), the most of all features.", nameOf(m.Features[best]), what, m.Coefficients[best], low, high)
+		name := nameOf(m.Features[best])
+		if baseline := r.Baseline(best, mostLetters); baseline != "" {
+			name += ", compared with " + baseline + ","
+		}
+		text := fmt.Sprintf("One standard deviation more of %s moves %s by %+.3g (%+.3g to %+.3g over the folds), the most of all features.", name, what, m.Coefficients[best], low, high)
 		if len(m.FoldCoefficients) > 0 {
 			text += signs(m, uncertain, some)
 		}

@@ -8,6 +8,8 @@ import (
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune/assess"
+
+	"gonum.org/v1/gonum/mat"
 )
 
 // Result is the result of tuning a model on a table.
@@ -19,8 +21,11 @@ type Result struct {
 	Dropped int      // rows that are left out, because they lack a value
 	Groups  int      // number of groups of rows that stay together; 0: no groups
 	Columns []Column
-	Learner string  // name of the learner in words
-	Models  []Model // one model; with separate models for three or more classes, one for each class
+	// Baselines has, for each feature of a level, the level with which its coefficient compares it.
+	// For other features the entry is zero. All models have the same features.
+	Baselines []Baseline
+	Learner   string  // name of the learner in words
+	Models    []Model // one model; with separate models for three or more classes, one for each class
 	// Joint has the results that all classes of one multinomial model share: verdict, losses,
 	// hyperparameters and learning curve. If Joint is set, each entry of Models is the part of this
 	// model for one class. This part has the coefficients, the features, and the decisions for the
@@ -41,6 +46,33 @@ type Column struct {
 	table.Described
 	Numeric bool     // Low and High are numbers; otherwise they are 0
 	Choices []Choice // choices that the file leaves open
+}
+
+// Baseline is the level of a column of levels that has no feature; see [table.Encoder].
+type Baseline struct {
+	Column string // of the table; a column of dates makes several
+	Level  string
+	Rows   int // rows without a feature of the column; almost always all rows of the level
+}
+
+// baselines returns the baseline of each feature of the table, whose values are x.
+func baselines(t *table.Table, x mat.Matrix) (all []Baseline) {
+	rows, _ := x.Dims()
+	for j := range t.Columns {
+		c, b := &t.Columns[j], Baseline{}
+		if c.Kind == table.Categorical {
+			b = Baseline{Column: c.Name, Level: c.Levels[0]}
+			for i := range rows {
+				if x.At(i, j) == 0 {
+					b.Rows++
+				}
+			}
+		}
+		for range c.Features() {
+			all = append(all, b)
+		}
+	}
+	return all
 }
 
 // Choice is a choice that CSV.Read made for a column.
@@ -79,7 +111,7 @@ func (p MyDataParams) Run(ctx context.Context, hooks experiment.Hooks) (*Result,
 	if err != nil {
 		return nil, err
 	}
-	r.Columns = myColumns(description)
+	r.Columns, r.Baselines = myColumns(description), baselines(whole, d.X)
 	var predictors []*cvgm.Model // for each class, or for the one model
 	if len(whole.Classes) > 2 {
 		var all *classModel

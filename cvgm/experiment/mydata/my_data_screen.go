@@ -95,14 +95,20 @@ func (s *screen) model(r *Result, m Model) {
 	if len(r.Classes) > 0 {
 		of = fmt.Sprintf("the decision value for %s", r.Classes[len(r.Classes)-1])
 	}
-	s.text("", "Coefficients: change of %s for one unit more, or for a level against the first; largest effect first", of)
+	s.text("", "Coefficients: change of %s for one unit more, or for a level compared with the one named; largest effect first", of)
 	width := 0
 	for _, i := range order[:min(len(order), shownCoefficients)] {
 		width = max(width, utf8.RuneCountInString(shortened(m.Features[i], mostName)))
 	}
 	for _, i := range order[:min(len(order), shownCoefficients)] {
 		name := shortened(m.Features[i], mostName)
-		s.lines = append(s.lines, fmt.Sprintf("  %s%s  %+.4g", name, strings.Repeat(" ", width-utf8.RuneCountInString(name)), m.PerUnit[i]))
+		line := fmt.Sprintf("  %s%s  %+.4g", name, strings.Repeat(" ", width-utf8.RuneCountInString(name)), m.PerUnit[i])
+		const words = len("compared with  (1234567 rows)")
+		to := width + len("    +1.234e-05  ")
+		if baseline := r.Baseline(i, ScreenColumns-to-words); baseline != "" {
+			line += strings.Repeat(" ", max(2, to-utf8.RuneCountInString(line))) + "compared with " + baseline
+		}
+		s.lines = append(s.lines, line)
 	}
 	if n := len(order) - shownCoefficients; n > 0 {
 		s.text("  ", "… %d more that are not 0", n)
@@ -126,6 +132,21 @@ func (s *screen) doubts(indent string, m Model) {
 	for _, d := range m.Doubts {
 		s.text(indent, "Warning: %s", d)
 	}
+}
+
+// Baseline returns the level with which the coefficient of a feature compares, and its rows, such as
+// "gas (31 rows)". The level's name has at most the given number of letters. If the feature is no
+// level, Baseline returns "".
+func (r *Result) Baseline(feature, letters int) string {
+	if feature >= len(r.Baselines) || r.Baselines[feature] == (Baseline{}) {
+		return ""
+	}
+	b := r.Baselines[feature]
+	rows := "rows"
+	if b.Rows == 1 {
+		rows = "row"
+	}
+	return fmt.Sprintf("%s (%d %s)", shortened(b.Level, letters), b.Rows, rows)
 }
 
 // losses adds the hyperparameters and the losses of a model.
@@ -159,13 +180,14 @@ func (s *screen) models(r *Result) {
 			s.text("", "… %d more classes are in the notebook.", len(r.Models)-k)
 			break
 		}
-		s.class(m, r.Joint != nil)
+		s.class(r, m)
 	}
 }
 
 // class adds the lines for the model of one class. If the models of all classes were tuned jointly,
 // it leaves out the verdict and the hyperparameters, which they share.
-func (s *screen) class(m Model, jointly bool) {
+func (s *screen) class(r *Result, m Model) {
+	jointly := r.Joint != nil
 	if jointly {
 		s.text("", "%s against the others.", shortened(m.Class, mostName))
 	} else {
@@ -179,7 +201,11 @@ func (s *screen) class(m Model, jointly bool) {
 	var largest []string
 	for _, i := range m.largestFirst() {
 		if len(largest) < 3 && i < len(m.PerUnit) {
-			largest = append(largest, fmt.Sprintf("%s %+.3g", shortened(m.Features[i], mostName/2), m.PerUnit[i]))
+			text := fmt.Sprintf("%s %+.3g", shortened(m.Features[i], mostName/2), m.PerUnit[i])
+			if baseline := r.Baseline(i, mostName/2); baseline != "" {
+				text += " compared with " + baseline
+			}
+			largest = append(largest, text)
 		}
 	}
 	if largest != nil {

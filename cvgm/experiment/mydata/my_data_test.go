@@ -64,7 +64,7 @@ func TestMyDataHouses(t *testing.T) {
 	if c := r.Columns[2]; c.Name != "age" || c.Kind != "number" || c.Missing != 5 || c.Low < 0 || c.High > 90 {
 		t.Errorf("%+v", c)
 	}
-	if c := r.Columns[7]; c.Name != "district" || c.Kind != "4 levels" || c.Use != "4 features" || c.Missing != 3 || !slices.Equal(c.Levels, []string{"centre", "harbour", "north", "south"}) {
+	if c := r.Columns[7]; c.Name != "district" || c.Kind != "4 levels" || c.Use != "4 features" || c.Missing != 3 || !slices.Equal(c.Levels, []string{"harbour", "centre", "north", "south"}) {
 		t.Errorf("%+v", c)
 	}
 	if !(m.Loss < m.DefaultLoss && m.DefaultLoss < m.ConstantLoss) || m.Risk == nil || !strings.HasPrefix(m.Verdict, "Use the tuned model") || m.LossName != "squared error" {
@@ -83,7 +83,8 @@ func TestMyDataHouses(t *testing.T) {
 		t.Errorf("%d rows of the surface; %q %v", len(m.Surface), m.Features, m.Coefficients)
 	}
 	screen := r.Screen()
-	for _, want := range []string{"made-up houses: 80 rows, target price, elastic net\n", "Use the tuned model", "  better than a constant prediction: gain ", "outer folds: RMSE ", "R² 0.", "Hyperparameters: λ1 = ", "CV loss (squared error): tuned ", "Risk with 95 % interval: tuned ", "\n  area               +2.", "Warning: "} {
+	for _, want := range []string{"made-up houses: 80 rows, target price, elastic net\n", "Use the tuned model", "  better than a constant prediction: gain ", "outer folds: RMSE ", "R² 0.", "Hyperparameters: λ1 = ", "CV loss (squared error): tuned ", "Risk with 95 % interval: tuned ", "\n  area               +2.", "No warnings.",
+		fmt.Sprintf("  compared with harbour (%d rows)\n", strings.Count(Houses(), "harbour"))} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("no %q in\n%s", want, screen)
 		}

@@ -11,18 +11,18 @@ import (
 type Column struct {
 	Source       string // the column of the file
 	Categorical  bool
-	Levels       []string // sorted
+	Levels       []string // first the baseline, which has no feature unless All is set; then the others, sorted
 	MissingTexts []string
 	Fill         bool         // a missing number becomes Mean; a missing text becomes a level
 	Mean         float64      // of the numbers
 	MissingLevel bool         // the last level holds missing values
 	Other        bool         // one level after Levels holds all unknown texts
 	IgnoreCase   bool         // a text that differs from a level by the case of letters alone counts as this level
-	Unknown      bool         // unknown texts are allowed and have the features of the first level
-	MissingFirst bool         // the first level holds missing values
+	Unknown      bool         // unknown texts are allowed, and have no feature
+	MissingFirst bool         // the baseline holds missing values
 	Number       NumberReader // if nil, the numbers are plain decimal numbers
 	Date         DateReader   // if nil, the column holds no dates
-	All          bool         // every level has a feature, also the first
+	All          bool         // every level has a feature, also the baseline
 	// If Splines is not nil, a number has the features of Splines. Otherwise it has one feature:
 	// (number − Centre)/Deviation, or the number itself if Deviation is 0.
 	Splines           Basis
@@ -132,14 +132,9 @@ func (c *Column) Value(field string) (float64, Fault) {
 		field = level
 	}
 	if c.Categorical {
-		at, known := slices.BinarySearch(c.Levels, field)
-		if !known && c.IgnoreCase {
-			if same := IndexFold(c.Levels, field); same >= 0 {
-				at, known = same, true
-			}
-		}
+		at := c.indexOf(field)
 		switch {
-		case known:
+		case at >= 0:
 			return float64(at), None
 		case !c.Other && !c.Unknown:
 			return 0, NoLevel
@@ -154,6 +149,20 @@ func (c *Column) Value(field string) (float64, Fault) {
 		return 0, NoNumber
 	}
 	return v, None
+}
+
+// indexOf returns the index of the level of a text, or −1 if it has none.
+func (c *Column) indexOf(field string) int {
+	if field == c.Levels[0] {
+		return 0
+	}
+	if at, known := slices.BinarySearch(c.Levels[1:], field); known {
+		return at + 1
+	}
+	if c.IgnoreCase {
+		return IndexFold(c.Levels, field)
+	}
+	return -1
 }
 
 // Width returns the number of features.
@@ -178,8 +187,7 @@ func (c *Column) Width() int {
 	return w
 }
 
-// numOmitted returns the number of levels at the start of the list that have no feature: 0 or
-// 1.
+// numOmitted returns the number of levels at the start of the list that have no feature: 0 or 1.
 func (c *Column) numOmitted() int {
 	if c.All {
 		return 0
@@ -281,5 +289,5 @@ func (c *Column) feature(v float64) (int, Fault) {
 	case !(v >= 0 && v < float64(n)) || v != math.Floor(v):
 		return -1, NoIndex
 	}
-	return int(v) - c.numOmitted(), None // −1 for the first level without a feature
+	return int(v) - c.numOmitted(), None // −1 for a baseline without a feature
 }
