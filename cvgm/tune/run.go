@@ -10,6 +10,7 @@ import (
 
 	"cvgm/cvgm/internal/args"
 	"cvgm/cvgm/internal/sample"
+	"cvgm/cvgm/table"
 	"cvgm/cvgm/tune/assess"
 	"cvgm/qpdiff"
 )
@@ -184,6 +185,7 @@ func (w *tuning) warnOfSearch(s *tuneSearch) {
 			}
 		}
 	}
+	w.warnOfDates()
 	w.warnOfBounds(s)
 	w.warnOfWeights()
 	free := s.countFree(out.Hyper, s.commonFactor)
@@ -219,6 +221,19 @@ func (w *tuning) warnOfSearch(s *tuneSearch) {
 	}
 	if s.failedCount > 0 {
 		w.warn(FailedFits, "%d of %d evaluations failed, the first with: %v.", s.failedCount, s.earlierEvaluations+len(s.path), s.failure)
+	}
+}
+
+// warnOfDates warns of random folds if a column of the table holds dates.
+func (w *tuning) warnOfDates() {
+	if w.table == nil || w.Tuner.Splits != nil {
+		return
+	}
+	for _, c := range w.table.Columns {
+		if c.Date != nil && c.Date.Part == table.PartDays {
+			w.warn(RandomFolds, "Column %q holds dates, but the folds are random: losses and risks are for rows between the known dates. To predict later rows, sort the rows by date, and set Tuner.Splits to cvgm.TimeSplits.", c.Date.Source)
+			return
+		}
 	}
 }
 

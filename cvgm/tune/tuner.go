@@ -301,6 +301,7 @@ const (
 	NoIntervals     // a fit failed that the prediction intervals need
 	CommonFactor    // separate hyperparameters of a kind fit noise, so they keep their ratios
 	DominantWeight  // one example has much of the total weight
+	RandomFolds     // the table has dates, but the folds are not in the order of time
 )
 
 const (

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"cvgm/cvgm"
 	"cvgm/cvgm/internal/casetest"
 	"cvgm/cvgm/table"
 	"cvgm/qpdiff"
@@ -227,6 +228,37 @@ func TestClassOfFewGroups(t *testing.T) {
 			if c.words == "" && text != "" || c.words != "" && !(strings.Contains(text, arg+" "+c.words) && strings.Contains(text, remedy)) {
 				t.Errorf("%s, %s: %q", name, arg, text)
 			}
+		}
+	}
+}
+
+// Tune warns of random folds if the table has dates, but not if it has only times of day, and not
+// with splits that the user sets.
+func TestRandomFoldsOfDates(t *testing.T) {
+	read := func(name string, field func(i int) string) *table.Table {
+		var b strings.Builder
+		fmt.Fprintf(&b, "%s,a,y\n", name)
+		for i := range 30 {
+			fmt.Fprintf(&b, "%s,%d,%d\n", field(i), i*i%11, 2*(i*i%11)+i%3)
+		}
+		return casetest.Must(table.ReadCSV(strings.NewReader(b.String()), "y"))(t)
+	}
+	dates := read("sold", func(i int) string { return fmt.Sprintf("2024-%02d-%02d", 1+i/10, 1+i%10*2) })
+	for name, c := range map[string]struct {
+		of     *table.Table
+		splits []cvgm.Split
+		warns  bool
+	}{
+		"dates":            {dates, nil, true},
+		"in time":          {dates, casetest.Must(cvgm.TimeSplits(30, 4, 0))(t), false},
+		"times of day":     {read("at", func(i int) string { return fmt.Sprintf("%02d:%02d", i%24, i) }), nil, false},
+		"numbers":          {read("b", func(i int) string { return fmt.Sprint(i * i % 7) }), nil, false},
+		"without a column": {casetest.Must(dates.WithEffects(table.Effect{Column: "a"}))(t), nil, false},
+	} {
+		tuned := casetest.Must(Tuner{Splits: c.splits, OuterFolds: -1}.TuneTable(t.Context(), c.of))(t)
+		text := warningText(tuned, RandomFolds)
+		if c.warns != (text != "") || c.warns && (!strings.HasPrefix(text, `Column "sold" holds dates`) || !strings.Contains(text, "cvgm.TimeSplits")) {
+			t.Errorf("%s: %q", name, text)
 		}
 	}
 }
