@@ -41,7 +41,7 @@ func GapTable(r *splits.GapResult) *Table {
 func GapCurves(r *splits.GapResult) *Figure {
 	p := r.Params
 	f := &Figure{Name: "cv_gap", Width: 11 * vg.Inch, Height: 6.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},
-		Caption: fmt.Sprintf("Above: means over %d data sets along the adaptive gradient search. The risk is the loss on fresh examples. The nested estimate is the loss on %d outer folds of the training examples, each left out of a search of its own. A monitor watches it, stops the search and returns a step: the short line at the right edge is the mean risk of this step, and the note is its difference from the risk at the end, on the same data, with the 95 %% interval. Below: risk minus CV loss on the same data; the higher, the more the CV loss over-fits. A search that has ended stays at its last value.",
+		Caption: fmt.Sprintf("Above: means over %d data sets along the adaptive gradient search. The risk is the loss on fresh examples. The nested estimate is the loss on %d outer folds of the training examples, each left out of a search of its own. A monitor watches it, stops the search and returns a step. The short line at the right edge is the mean risk of this step. The number beside it is the difference from the risk at the end, on the same data, with its 95 %% interval. Below: risk minus CV loss on the same data; the higher, the more the CV loss over-fits. A search that has ended stays at its last value.",
 			p.DataSets, p.Folds)}
 	for k, g := range r.Problems {
 		name, loss := "ridge regression", "squared loss"

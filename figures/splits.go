@@ -87,7 +87,7 @@ func SplitsCurves(r *splits.Result) *Figure {
 		rows[0][0].Note(fmt.Sprintf("K = %d: %.2f times uniform", s.K, s.LossShare.Mean), byK.at(s), math.Log10(s.Balanced.LossSD.Mean))
 	}
 	return &Figure{Name: "splits", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: rows,
-		Caption: fmt.Sprintf("Left: standard deviation of the CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g; the note is the mean ratio, at the first K at which it is below %g. Middle and right: test loss, or share of misclassified test examples, at the lowest CV loss, minus the same with uniform splits at the last K or p, on the same data. Means over %d data sets of the elastic net and %d of the rings.",
+		Caption: fmt.Sprintf("Left: standard deviation of the CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g; the number in the panel is the mean ratio of balanced to random splits, at the smallest K where it is below %g. Middle (elastic net: test loss) and right (rings: test error): the model at the lowest CV loss, compared on the same data with the model for random splits at the last K or p. Means over %d data sets of the elastic net and %d of the rings.",
 			net.Draws, net.At, clear, net.DataSets, net.RingsDataSets)}
 }
 

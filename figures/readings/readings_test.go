@@ -41,7 +41,7 @@ var texts = []any{
 	func(r *searches.Result) string { return Searches(r, nil) },
 	SearchesCurves, SearchesMinimaTable, SearchesSurface, SearchDimensionsCurves, SearchDimensionsTest, FewDimensionsTable, RegretTable,
 	MyDataPredictions, MyDataCoefficients, MyDataLearning, MyDataSearch,
-	Splits, SplitsCurves, SplitsStepsTable, Gap, GapCurves, Stability, StabilitySweeps, StabilityPath, StabilityStartsTable,
+	Splits, SplitsTable, SplitsCurves, SplitsStepsTable, Gap, GapCurves, Stability, StabilitySweeps, StabilityPath, StabilityStartsTable,
 	ManyHyperparameters, ManyHyperparametersCurves, Enough, Additive, AdditiveTerms, GradientMap, Stochastic,
 }
 
@@ -108,8 +108,6 @@ func leverResult(name string, mean float64) manyhyper.Lever {
 // The words depend on the result.
 func TestWordsFollowFromResults(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{clearErrors([]splits.Setting{{K: 3, MinusLast: experiment.Comparison{Difference: experiment.Estimate{Mean: 2, Margin: 1}}}, {K: 9}}, 1, func(s splits.Setting) string { return "three" }), "three"},
-		{clearErrors([]splits.Setting{{K: 3, MinusLast: experiment.Comparison{Difference: experiment.Estimate{Mean: 2, Margin: 1}}}, {K: 9}}, -1, func(s splits.Setting) string { return "three" }), "none"},
 		{StabilityStartsTable(&stability.Result{Starts: []stability.Start{{DeltaChange: experiment.Estimate{Mean: 2, Margin: 1}}, {DeltaChange: experiment.Estimate{Mean: -2, Margin: 1}}, {DeltaChange: experiment.Estimate{Mean: 2, Margin: 3}}}}), "from 1 of 3 starts and lowers it from 1."},
 		{StabilityStartsTable(&stability.Result{Starts: []stability.Start{{RiskChange: experiment.Estimate{Mean: 2, Margin: 1}}, {RiskChange: experiment.Estimate{Mean: -2, Margin: 1}}, {RiskChange: experiment.Estimate{Mean: -2, Margin: 1}}}}), "the risk rises on the way from 1 of the starts, and falls on the way from 2."},
 		{SearchesMinimaTable(&searches.Result{At: [][2]float64{{1, 1}, {0, 1}}}), "1 of 2 minima"},
