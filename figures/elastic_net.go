@@ -52,7 +52,7 @@ func ElasticNetTable(r *elasticnet.Result, seeds *elasticnet.Seeds) *Table {
 	add("True coefficients", r.TrueCoefficients, printed.TrueCoefficients, nil)
 	t.Note = fmt.Sprintf("Means and paired differences with 95 %% confidence intervals; the last column is the share of seeds in which CVGM has the lower loss. "+
 		"The published code computes in single precision, the replay in double. With the test data rounded to single precision "+
-		"the true coefficients' loss is %.12f, as printed. The paper's 1.080 is from another run of the code: the steps that the code's saved output prints end at %s.",
+		"the true coefficients' loss is %.12f, the digits in the code's saved output. That output ends at %s, so the paper's 1.080 comes from another run.",
 		r.TrueCoefficientsSingle, printed.CVGM.Code)
 	return t
 }
@@ -117,7 +117,7 @@ func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 	p.Scatter("printed in Table 1", ends, losses, chart.PrintedStyle)
 	return &Figure{Name: "elastic_net_learning_curves", Width: 6.6 * vg.Inch, Height: 3.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
 		Caption: fmt.Sprintf("Test loss along the three searches on the published data. CVGM is judged at each step, exhaustive and random search at the lowest CV loss so far. "+
-			"CVGM ends at %.4f, exhaustive search at %.4f, random search at %.4f; the paper prints %s, %s and %s. The true coefficients made the data.", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), printed.CVGM.Paper, printed.Exhaustive.Paper, printed.Random.Paper)}
+			"CVGM ends at %.4f, exhaustive search at %.4f, random search at %.4f; the paper prints %s, %s and %s. The dotted line is the test loss of the coefficients that made the data.", r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), printed.CVGM.Paper, printed.Exhaustive.Paper, printed.Random.Paper)}
 }
 
 // ElasticNetSurfaces shows the CV loss and the test loss as functions of (λ1, λ2), with the path of
