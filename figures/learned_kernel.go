@@ -48,7 +48,7 @@ var (
 	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the boundary of the best possible rule", []float64{0},
 		"The paper's text states .892 for the same test set. The best rule is a circle."}
 	XOR = KernelExample{"xor", "XOR", claims.Printed.XOR, "corners where the label is certain", "the corners in which the label is certain, tinted by their class", []float64{-.5, .5},
-		"The published code compares predictions in {0, 1} with labels in {−1, +1}: every example of the class −1 counts as right. " +
+		"The published code predicts 1 if the signs of the coordinates differ and 0 if not, and counts a prediction as right if it differs from the label. Both 0 and 1 differ from the label −1, so every example of the class −1 counts as right. " +
 			"The sign rule predicts from the signs of both coordinates. It is one of the best rules: where the squares overlap, any answer is right half the time."}
 )
 
@@ -70,7 +70,7 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = fmt.Sprintf("CV losses before the first and before the last of %d steps, test accuracy after the last, as the published code prints them. "+
+	t.Note = fmt.Sprintf("Accuracy after all %d steps; the last CV loss is one step earlier, as the published code prints it. "+
 		"The cosine belongs to the angle between the variant's first direction and the exact gradient of the same loss. "+
 		"A second run starts from weights larger by one part in 10¹². The last column counts the steps up to which its CV loss agrees within 10⁻⁴.", steps)
 	return t

@@ -120,15 +120,15 @@ func deviation(r *kernels.LearnedKernelResult) float64 {
 
 // XOR returns the answer on XOR: the accuracy of the kernel, and the accuracy of the Bayes rule.
 func XOR(r *kernels.LearnedKernelResult) string {
-	return fmt.Sprintf("**The best rule has the accuracy %.4f over the population and %.3f on the test examples.** The kernel has %.3f along the published direction and %.3f along the full gradient. One standard deviation of an accuracy on %d examples is %.3f.",
+	return fmt.Sprintf("**The best rule has the accuracy %.4f over the population and %.3f on the test examples.** The learned kernel has %.3f along the direction of the published code, which lacks parts of the gradient (*published*), and %.3f along the exact gradient (*full*). One standard deviation of an accuracy on %d examples is %.3f.",
 		r.Bayes.Population, r.Bayes.Test, r.Run(kernels.Published).FinalAccuracy(), r.Run(kernels.Full).FinalAccuracy(), len(r.Test.Y), deviation(r))
 }
 
-// XORVariantsTable compares the results of the full gradient and of the published direction after
-// the last step.
+// XORVariantsTable compares the CV losses of the full gradient and of the published direction before
+// the last step, which are in the table.
 func XORVariantsTable(r *kernels.LearnedKernelResult) string {
 	published, full := r.Run(kernels.Published), r.Run(kernels.Full)
-	return fmt.Sprintf("The full gradient ends at the CV loss %.4f, the published direction at %.4f. The cosine of the published direction with the exact gradient is %.2f at the start.", full.LastLoss(), published.LastLoss(), published.Cosine[0])
+	return fmt.Sprintf("After %d steps, before the last one, the CV loss is %.4f along the full gradient and %.4f along the published direction. The cosine of the published direction with the exact gradient is %.2f at the start.", len(full.CVLoss)-2, full.LastLoss(), published.LastLoss(), published.Cosine[0])
 }
 
 // XORVariants explains the figure of the same name. For each run, it gives the number of steps up
@@ -141,7 +141,7 @@ func XORVariants(r *kernels.LearnedKernelResult) string {
 		if drawn := run.Variant == kernels.Published || run.Variant == kernels.Full || run.Variant == kernels.Detached; drawn && k < len(run.CVLoss)-1 {
 			cut = append(cut, fmt.Sprintf("%v (after step %d)", run.Variant, k))
 		}
-		determined.item("%v: determined for %d of %d steps; CV loss %.3f, test accuracy %.3f there", run.Variant, k, len(run.CVLoss)-1, run.CVLoss[k], run.Accuracy[k])
+		determined.item("%v: determined for %d of %d steps; after step %d the CV loss is %.3f and the test accuracy %.3f", run.Variant, k, len(run.CVLoss)-1, k, run.CVLoss[k], run.Accuracy[k])
 	}
 	return paragraphs(
 		fmt.Sprintf("Lines of the figure that end at a cross, because rounding decides their further path: %s. A line that jumps up and down belongs to steps that are too long for its direction.", Listed(cut)),
@@ -178,6 +178,6 @@ func XORBayesTable(r *kernels.LearnedKernelResult, p kernels.XORParams) string {
 	published := r.Run(kernels.Published).FinalAccuracy()
 	return paragraphs(
 		fmt.Sprintf("The published code counts %d of %d predictions of the sign rule as right, among them all %d of the class −1.", counted, n, negative),
-		fmt.Sprintf("**The corners have the share %.4f of the population, so the best rule is right with probability %.4f + %.4f/2 = %.4f.** The kernel's accuracy along the published direction, %.3f, differs from that by %.1f standard deviations of an accuracy on %d examples.",
+		fmt.Sprintf("**A point falls in a corner, where its label is certain, with probability %.4f. Elsewhere any guess is right half the time: %.4f + %.4f/2 = %.4f.** The kernel's accuracy along the published direction, %.3f, differs from this by %.1f standard deviations of an accuracy on %d examples.",
 			corners, corners, 1-corners, r.Bayes.Population, published, math.Abs(published-r.Bayes.Population)/deviation(r), n))
 }

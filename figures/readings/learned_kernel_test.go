@@ -1,0 +1,29 @@
+package readings
+
+import (
+	"strings"
+	"testing"
+
+	"cvgm/cvgm/experiment/kernels"
+)
+
+// Texts about the end of a run name the step that their CV loss belongs to.
+func TestLastLossesHaveSteps(t *testing.T) {
+	for _, c := range []struct{ got, want string }{
+		{XORVariantsTable(xorResult()), "After 2 steps, before the last one, the CV loss is 3.0000 along the full gradient and 3.0000 along the published direction."},
+		{XORVariants(xorResult()), "full: determined for 3 of 3 steps; after step 3 the CV loss is 2.000 and"},
+	} {
+		if !strings.Contains(c.got, c.want) {
+			t.Errorf("%q lacks %q", c.got, c.want)
+		}
+	}
+}
+
+// xorResult returns runs of three steps.
+func xorResult() *kernels.LearnedKernelResult {
+	losses := []float64{5, 4, 3, 2}
+	run := func(v kernels.Variant) kernels.Run {
+		return kernels.Run{Variant: v, CVLoss: losses, Perturbed: losses, Accuracy: make([]float64, 4), Cosine: make([]float64, 4)}
+	}
+	return &kernels.LearnedKernelResult{Runs: []kernels.Run{run(kernels.Published), run(kernels.Full)}}
+}
