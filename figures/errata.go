@@ -132,6 +132,6 @@ func ErrataTable(r *differentiability.ErrataResult, stability *stability.Result)
 			s.Risk.Mean, s.Risk.Margin, s.Sum.Mean, s.Sum.Margin, s.Delta.Mean+s.Risk.Mean)
 	}
 	add("Supplement E, figure 4", "the Bayes accuracy is 85.1%", fmt.Sprintf("%.1f %%", 100*b.XOR),
-		"exactly %.4f; on the published test set the sign rule scores %.3f. The code compares predictions in {0, 1} with labels in {−1, 1}: %.3f if every example of the class −1 counts as right", b.XOR, b.XORTest, b.XORCoded)
+		"exactly %.4f; on the published test set the sign rule scores %.3f. %.3f if a prediction of 0 or 1 counts as right where it differs from the label, as in the code: then every example of the class −1 counts as right", b.XOR, b.XORTest, b.XORCoded)
 	return t
 }
