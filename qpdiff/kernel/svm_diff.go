@@ -105,7 +105,9 @@ func (l *kernelSVMFit) finish(d *kernelDerivative, g *learn.Grad, db float64) er
 
 // throughFit differentiates the optimality conditions with respect to the kernel values of the
 // training rows, the labels and C. It multiplies these derivatives by the adjoint solution, which
-// is the vector w and the number ω, and adds the products to g.
+// is the vector w and the number ω, and adds the products to g. With the cotangent v of β and the
+// counts n_i of the distinct rows, the derivative in C is the sum of n_i·y_i·(v − Kw − ω·1)_i over
+// the rows with β_i = C·n_i·y_i. It is positive if a larger C raises the loss.
 func (d *kernelDerivative) throughFit(l *kernelSVMFit, g *learn.Grad, omega float64) {
 	q, n := &l.q, l.q.n
 	inputs := g.X != nil || g.Hyper != nil
