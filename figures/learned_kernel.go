@@ -72,7 +72,7 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 	}
 	t.Note = fmt.Sprintf("Accuracy after all %d steps; the last CV loss is one step earlier, as the published code prints it. "+
 		"The cosine belongs to the angle between the variant's first direction and the exact gradient of the same loss. "+
-		"A second run starts from weights larger by one part in 10¹². The last column counts the steps up to which its CV loss agrees within 10⁻⁴.", steps)
+		"A second run starts from weights larger by one part in 10¹². The last column counts the steps up to which the two CV losses differ by at most 10⁻⁴.", steps)
 	return t
 }
 

@@ -41,7 +41,7 @@ func searchNames(p manyhyper.LeversParams) map[string]string {
 // hyperparameters. Each loss is divided by the loss with a single hyperparameter of the same kind.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 5.6 * vg.Inch, Legend: LegendBelow, Panels: make([][]*Panel, 2),
-		Caption: fmt.Sprintf("Losses, divided by the loss with one hyperparameter of the kind: test losses (top) by the one on folds, CV losses (bottom) by the one on the same splits. Means over %d data sets, with 95 %% intervals of paired differences. Widths begin at two, because a ridge penalty is searched for, too. The tuner also chooses splits and features.", r.Params.DataSets)}
+		Caption: fmt.Sprintf("Losses, divided by the loss with one hyperparameter of the same kind: test losses (top) by the one on folds, CV losses (bottom) by the one on the same splits. Means over %d data sets, with 95 %% intervals of paired differences. Widths begin at two, because a ridge penalty is searched for, too. The tuner also chooses splits and features.", r.Params.DataSets)}
 	for _, l := range r.Problems {
 		for k, loss := range []struct {
 			name  string
@@ -126,9 +126,9 @@ func shareScales(panels [][]*Panel) {
 // remedy alone, and all remedies together.
 func ManyHyperparametersGains(r *manyhyper.LeversResult) *Table {
 	t := &Table{
-		Name: "many_hyperparameters_gains", Caption: "Test losses as multiples of the test loss with one hyperparameter of the kind on folds",
+		Name: "many_hyperparameters_gains", Caption: "Test losses as multiples of the test loss with one hyperparameter of the same kind on folds",
 		Header: []string{"Problem", "Test loss of one", "Test loss of a constant", "Many", "Many, folds", "One, other splits", "Many, other splits", "Many, tuner", "Lowest of all searches", "with", "CV loss of many, folds"},
-		Note:   fmt.Sprintf("Means over %d data sets, with 95 %% confidence intervals of the paired differences. Many are the most hyperparameters of the kind. The other splits fit the share %.2g of the rows. The last column is a multiple of the CV loss of one on the same folds.", r.Params.DataSets, r.Params.HalfP),
+		Note:   fmt.Sprintf("Means over %d data sets, with 95 %% confidence intervals of the paired differences. “Many” is the largest number of hyperparameters. The other splits fit the share %.2g of the rows. The last column is a multiple of the CV loss of one on the same folds.", r.Params.DataSets, r.Params.HalfP),
 	}
 	for _, l := range r.Problems {
 		var otherOne, lowest manyhyper.LeverRow
@@ -235,7 +235,7 @@ func AdditiveTable(r *manyhyper.AdditiveResult) *Table {
 		Name: "additive", Caption: fmt.Sprintf("Additive models beside others, tuned by the same calls, over %d data sets of each kind", r.Params.DataSets),
 		Header: []string{"Data", "Model", "Hyperparameters", "Evaluations", "CV loss", "Test loss", "Minus one of the kind", "Minus linear", "Test loss of a constant"},
 		Brief:  []string{"Data", "Model", "Hyperparameters", "Evaluations", "CV loss", "Test loss", "Minus one of the kind", "Minus linear"},
-		Note:   "Mean squared errors: means with 95 % confidence intervals, and paired differences. One of the kind is the model with one penalty, or with one width.",
+		Note:   "Mean squared errors: means with 95 % confidence intervals, and paired differences. “One of the kind” is the model with one penalty, or with one width.",
 	}
 	for _, s := range r.Sets {
 		name := fmt.Sprintf("%s, %d rows", s.Name, s.Train)

@@ -134,7 +134,7 @@ func myVerdicts(r *mydata.Result) *Table {
 			t.Rows = append(t.Rows, []any{title, c.With, of(gain.Mean), of(gain.Low), of(gain.High), decided, of(c.Shown)})
 		}
 	}
-	t.Note = strings.Join(notes, " ") + " A gain above 0 means that the tuned model has the lower risk. The intervals of a model hold together with the probability .95."
+	t.Note = strings.Join(notes, " ") + " A gain above 0 means that the tuned model has the lower risk. All intervals of a model hold at once with probability .95."
 	return t
 }
 

@@ -57,7 +57,7 @@ func SplitsStepsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_rings_steps", Caption: fmt.Sprintf("Rings: constant step sizes after %d steps, over %d data sets", r.Params.Rings.Steps, r.Params.RingsDataSets),
 		Header: []string{"Step size", "CV loss", "minus quasi-Newton", "Test error", "Steps in which the CV loss rises"},
-		Note:   fmt.Sprintf("K = %d. The quasi-Newton method has as many evaluations; the difference is taken on the same data. Means with 95 %% confidence intervals.", r.Params.Rings.K),
+		Note:   fmt.Sprintf("K = %d. The quasi-Newton method has the same number of evaluations; the difference is taken on the same data. Means with 95 %% confidence intervals.", r.Params.Rings.K),
 	}
 	for _, s := range r.RingsByStep {
 		name := fmt.Sprint(s.StepSize)

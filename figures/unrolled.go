@@ -157,7 +157,7 @@ func UnrolledPrecisionTable(r *differentiability.UnrolledResult) *Table {
 	t := &Table{
 		Name: "unrolled_precision", Caption: fmt.Sprintf("Rounding of d(test loss)/dλ2 through %d steps of gradient descent", chart.Nth(p.UnrolledSteps, len(p.UnrolledSteps)-1)),
 		Header: []string{"Condition number", "Iterates stored", "Stored, single precision", "Iterates computed again backwards", "Implicit"},
-		Note: fmt.Sprintf("Relative distances from the same derivative in precise arithmetic, with λ2 equal to the smallest curvature and ηL = 1; 1 where no digit is right. "+
+		Note: fmt.Sprintf("Relative distances from the same derivative in precise arithmetic, with λ2 equal to the smallest curvature and ηL = 1; 1 where no digit is correct. "+
 			"Double precision unless stated. The fourth column has momentum %g and stores the last two iterates alone.", p.Momentum),
 	}
 	for _, m := range r.Precision {

@@ -27,13 +27,13 @@ func IncompleteJacobian() string {
 
 // DerivativeErrors explains the figure.
 func DerivativeErrors() string {
-	return "As δ shrinks, the line of a right derivative falls along the dashed guide and rises again along the dash-dotted one. A wrong derivative stays level, high above their crossing."
+	return "As δ shrinks, the line of a correct derivative falls along the dashed guide and rises again along the dash-dotted one. A wrong derivative stays level, high above their crossing."
 }
 
 // SolutionPaths explains the figure.
 func SolutionPaths(paths *differentiability.SolutionPaths) string {
 	return paragraphs(
-		"A solution is computed point by point, a tangent from the derivative at its dot alone. The tangent of a right derivative lies along its line.",
+		"A solution is computed point by point, a tangent from the derivative at its dot alone. The tangent of a correct derivative lies along its line.",
 		fmt.Sprintf("The support vector machine agrees with the supplement's quadratic program: θ differs by %.1e and its derivatives by %.1e, relative.", paths.SolverGap, paths.SolverSlopeGap))
 }
 
@@ -62,7 +62,7 @@ func Unrolled(r *differentiability.UnrolledResult) string {
 		}
 	}
 	return paragraphs(
-		"On the grey line the derivative has no right digit. A line that ends at the top belongs to a descent that diverges, without any error message.",
+		"On the grey line the derivative has no correct digit. A line that ends at the top belongs to a descent that diverges, without any error message.",
 		fmt.Sprintf("At their last step %d of %d lines are within %.0e of the implicit derivative.", exact, len(runs), same))
 }
 
@@ -76,18 +76,14 @@ func LearningPaths(l *differentiability.Learning) string {
 		}
 	}
 	const shown = 1e-4
-	size := fmt.Sprintf("%.4f", above)
-	if math.Abs(above) < shown {
-		size = fmt.Sprintf("below %.4f", shown)
-	}
-	return fmt.Sprintf("The largest difference, CV loss at the end of a search minus the lowest of a grid, is %s. The test loss falls from start to end in %d of %d searches.", size, better, len(l.Runs))
+	return fmt.Sprintf("No search ends more than %.4f above the lowest CV loss of its grid. The test loss falls from start to end in %d of %d searches.", max(above, shown), better, len(l.Runs))
 }
 
 // LearnedLossPath explains the figure.
 func LearnedLossPath(l *differentiability.Learning) string {
 	end := l.Loss.Alpha[len(l.Loss.Alpha)-1]
 	most := slices.Index(end, slices.Max(end))
-	return fmt.Sprintf("At the end of this search, from equal weights on the first data set, the %s loss has the largest weight, %.2f.", differentiability.LossNames[most], end[most])
+	return fmt.Sprintf("On the first data set, the search from equal weights ends with the largest weight, %.2f, on the %s loss.", end[most], differentiability.LossNames[most])
 }
 
 // LearnedLossTable compares the learned loss with each of its four parts.

@@ -17,7 +17,7 @@ func Rings(r *kernels.LearnedKernelResult) string {
 	return paragraphs(
 		fmt.Sprintf("**After %d steps the test accuracy is %.3f along the exact gradient and %.3f along the published direction.** At the start it is %.3f. The best rule has %.3f on the same test examples and %.3f over the population.",
 			len(full.CVLoss)-1, full.FinalAccuracy(), published.FinalAccuracy(), full.Accuracy[0], r.Bayes.Test, r.Bayes.Population),
-		fmt.Sprintf("The cosine of the angle between the published direction and the gradient lies between %.2f and %.2f along its path.", slices.Min(published.Cosine), slices.Max(published.Cosine)))
+		fmt.Sprintf("Along the published path, the cosine between its direction and the gradient lies between %.2f and %.2f.", slices.Min(published.Cosine), slices.Max(published.Cosine)))
 }
 
 // RingsBoundary explains the figure.
@@ -69,7 +69,7 @@ func RingsVariants(r *kernels.LearnedKernelResult) string {
 		}
 	}
 	return paragraphs(
-		fmt.Sprintf("*Left:* if a line jumps up, the step was too long. Of %d steps, the CV loss rises in %d along the full gradient, and in %d along the published direction. After %d of the steps the full gradient has the lower CV loss.", last, rises(full), rises(published), below),
+		fmt.Sprintf("*Left:* if a line jumps up, the step was too long. Of %d steps, the CV loss rises in %d along the full gradient, and in %d along the published direction. At %d of %d steps the full gradient has the lower CV loss.", last, rises(full), rises(published), below, last),
 		fmt.Sprintf("*Middle:* the paper gives the published run 86.5 %% \"after about 10 iterations\". Here the accuracy %s. *Right:* where a line lies below 0, the step points uphill. Steps of the published run:", exceeds),
 		steps.String())
 }
@@ -97,7 +97,7 @@ func GradientParts(r *kernels.GradientPartsResult, replay *kernels.LearnedKernel
 		"The published direction points downhill where the dashed line is above 0. The detached direction does where the dotted line is above 0. The solid line is the cosine between the two omitted parts, $D$ and $T_2$. At −1 they would be opposite.",
 		fmt.Sprintf("**Is the replayed run typical?** The cosine of its first published step is %.2f. The rings of the figure have other data, splits and initial weights: the mean there is %.2f ± %.2f, and the title of the panel counts the first steps that point uphill.",
 			replay.Run(kernels.Published).Cosine[0], first.Mean, first.Margin),
-		fmt.Sprintf("**Do the omissions cancel?** At the points of these paths the mean of $|D+T_2|/|D|$ lies between %.2f and %.2f. At 0 they would cancel.", slices.Min(left), slices.Max(left)),
+		fmt.Sprintf("**Do the omissions cancel?** At the points of these paths the mean of $|D+T_2|/|D|$ lies between %.2f and %.2f.", slices.Min(left), slices.Max(left)),
 		"<details><summary>All paths</summary>\n\n"+strings.TrimSpace(ends.String())+"\n\n</details>")
 }
 

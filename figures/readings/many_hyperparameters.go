@@ -19,13 +19,13 @@ func ManyHyperparameters(r *manyhyper.LeversResult) string {
 		many, _ := l.Find(manyhyper.SearchFolds)
 		sign := many.TestLessOne.Difference.Sign()
 		ratio := l.Ratio(many)
-		kinds[1+sign] = append(kinds[1+sign], fmt.Sprintf("%s (%.2f ± %.2f)", l.Name, ratio.Mean, ratio.Margin))
+		kinds[1+sign] = append(kinds[1+sign], fmt.Sprintf("*%s* (%.2f ± %.2f)", l.Name, ratio.Mean, ratio.Margin))
 	}
 	var all list
 	for k, words := range []string{"clearly lower", "not clearly different", "clearly higher"} {
 		all.item("%s: %s.", words, Listed(kinds[k]))
 	}
-	return paragraphs(fmt.Sprintf("**The test loss with many hyperparameters, as a multiple of the loss with one of the kind,** by the exact gradient of the CV loss of %d folds, over %d data sets:", r.Params.Folds, r.Params.DataSets), all.String())
+	return paragraphs(fmt.Sprintf("**The test loss with many hyperparameters, divided by the loss with one of the same kind,** both chosen by the exact gradient of the CV loss of %d folds, over %d data sets:", r.Params.Folds, r.Params.DataSets), all.String())
 }
 
 // ManyHyperparametersCurves explains the figure of the same name. It names the problem on which the
@@ -39,7 +39,7 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) string {
 			name, cv, test = l.Name, a, b
 		}
 	}
-	return fmt.Sprintf("Where the CV loss falls further than the test loss, the search over-fits the splits. It does so most for %s: on folds, many hyperparameters multiply the CV loss by %.2f and the test loss by %.2f.", name, cv, test)
+	return fmt.Sprintf("Where the CV loss falls further than the test loss, the search over-fits the splits. It does so most for *%s*: on folds, many hyperparameters multiply the CV loss by %.2f and the test loss by %.2f.", name, cv, test)
 }
 
 // capital returns text with a capital as its first letter.
@@ -55,10 +55,10 @@ func Enough(r *manyhyper.LeversResult) string {
 			clear = clear || row.Hyperparameters > l.Rows[0].Hyperparameters && row.TestLessOne.Difference.Sign() < 0
 		}
 		if !clear {
-			without = append(without, l.Name)
+			without = append(without, "*"+l.Name+"*")
 		}
 	}
-	return fmt.Sprintf("One hyperparameter of the kind, tuned by plain CVGM, is enough if no search of several is clearly better, as in the first figure for: %s.", Listed(without))
+	return fmt.Sprintf("One hyperparameter, tuned by plain CVGM, is enough if no search of several is clearly better. In the first figure this holds for: %s.", Listed(without))
 }
 
 // GradientMap describes the figure of the same name. It counts the cells in which the CV gradient
@@ -67,7 +67,7 @@ func GradientMap(m *manyhyper.MapResult) string {
 	var cells list
 	for _, problem := range manyhyper.MapProblems {
 		c := countsOf(m, problem)
-		cells.item("*%s, %d cells:* the CV gradient is clearly better than the training gradient in %d and clearly worse in %d; many are clearly better than one in %d and clearly worse in %d. %s",
+		cells.item("*%s, %d cells:* the CV gradient is clearly better than the training gradient in %d, worse in %d; many are clearly better than one in %d, worse in %d. %s",
 			capital(problem), c.all, c.helps, c.harms, c.manyHelp, c.manyHarm, signTurns(m, problem))
 	}
 	return cells.String()
@@ -139,7 +139,7 @@ func Additive(r *manyhyper.AdditiveResult) string {
 		all.item("*%s:* a penalty for each term %s; a width for each feature %s. Lowest test loss: %s. Lowest CV loss: %s.",
 			capital(s.Name), share(manyhyper.ModelAdditive), share(manyhyper.ModelWidths), lowest(func(m manyhyper.AdditiveModel) float64 { return m.Test.Mean }), lowest(func(m manyhyper.AdditiveModel) float64 { return m.CV.Mean }))
 	}
-	return paragraphs("Test loss minus the test loss with one penalty, or one width, in per cent of a constant's:", all.String())
+	return paragraphs("Test loss minus the test loss with one penalty or width, in per cent of a constant prediction's:", all.String())
 }
 
 // AdditiveTerms explains the figure.

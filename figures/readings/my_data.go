@@ -110,7 +110,7 @@ func residuals(rows []residual) string {
 	lowMean, low, lowSE := scatter(rows[:n])
 	midMean, _, midSE := scatter(rows[n : len(rows)-n])
 	highMean, high, highSE := scatter(rows[len(rows)-n:])
-	sentence := fmt.Sprintf("the residuals scatter alike for low and for high predictions: half of them lie within %.3g of their mean in the lowest third, and within %.3g in the highest.", low, high)
+	sentence := fmt.Sprintf("the residuals scatter alike for low and for high predictions: half of those in the lowest third of the predictions lie within %.3g of their mean, and half of those in the highest third within %.3g.", low, high)
 	switch {
 	case low == 0 && high == 0:
 	case high > spreadRatio*low:
@@ -356,7 +356,7 @@ func MyDataLearning(r *mydata.Result) string {
 		case l.Gain < -mydata.ClearGain*l.GainError:
 			sum = "The hyperparameters fit fewer rows better by chance, or the rows differ: do not read more from this picture."
 		}
-		all = append(all, fmt.Sprintf("%sFrom %.0f to %.0f training rows the CV loss %s by %.3g, with a standard error of %.3g%s. %s", ofClass(m, models), l.Rows[n-2], l.Rows[n-1], what, math.Abs(l.Gain), l.GainError, share, sum))
+		all = append(all, fmt.Sprintf("%sFrom %.0f to %.0f training rows the CV loss %s by %.3g%s, with a standard error of %.3g. %s", ofClass(m, models), l.Rows[n-2], l.Rows[n-1], what, math.Abs(l.Gain), share, l.GainError, sum))
 		if len(all) == shownModels {
 			break
 		}

@@ -78,10 +78,10 @@ func TestReadingsOfMyData(t *testing.T) {
 		{MyDataPath(pathResult([]int{2, 2, 2, 2, 2}, []float64{5, 4, 2, -1, .5}, []float64{3, 3, 2, 1, 1})), "From λ1 = 0.1 to 10, around the tuned 1, the coefficient of “age”, the largest, moves from +5 to -1."},
 		{MyDataPath(pathResult(nil)), ""},
 		{MyDataPath(coefficientResult(nil)), ""},
-		{MyDataLearning(learningResult(2, .5)), "From 20 to 40 training rows the CV loss falls by 2, with a standard error of 0.5 (4 % of a constant prediction's loss). More rows are likely to help."},
-		{MyDataLearning(learningResult(.2, .5)), "falls by 0.2, with a standard error of 0.5 (0.4 % of a constant prediction's loss). The change is within 2 standard errors: more rows of this kind promise little."},
+		{MyDataLearning(learningResult(2, .5)), "From 20 to 40 training rows the CV loss falls by 2 (4 % of a constant prediction's loss), with a standard error of 0.5. More rows are likely to help."},
+		{MyDataLearning(learningResult(.2, .5)), "falls by 0.2 (0.4 % of a constant prediction's loss), with a standard error of 0.5. The change is within 2 standard errors: more rows of this kind promise little."},
 		{MyDataLearning(learningResult(.6, .9)), "The change is within 2 standard errors, so it is open whether more rows would help."},
-		{MyDataLearning(learningResult(-2, .5)), "rises by 2, with a standard error of 0.5"},
+		{MyDataLearning(learningResult(-2, .5)), "rises by 2 (4 % of a constant prediction's loss), with a standard error of 0.5"},
 		{MyDataSearch(&mydata.Result{Models: []mydata.Model{{Loss: 1, Curves: []mydata.Curve{{Hyper: "λ1", At: []float64{1, 2, 4, 8}, Loss: []float64{1.1, 1, 1.001, 2}}}}}}), "within 1 % of the tuned one for λ1 from 2 to 4, a factor of 2."},
 	} {
 		if !strings.Contains(c.got, c.want) || c.want == "" && c.got != "" {

@@ -114,20 +114,20 @@ func TestWordsFollowFromResults(t *testing.T) {
 		{RingsVariants(&kernels.LearnedKernelResult{Runs: []kernels.Run{
 			{Variant: kernels.Published, CVLoss: []float64{5, 4, 3, 2}, Accuracy: make([]float64, 4)},
 			{Variant: kernels.Full, CVLoss: []float64{5, 1, 2, 3}, Accuracy: make([]float64, 4)}}}),
-			"Of 3 steps, the CV loss rises in 2 along the full gradient, and in 0 along the published direction. After 2 of the steps the full gradient has the lower CV loss."},
+			"Of 3 steps, the CV loss rises in 2 along the full gradient, and in 0 along the published direction. At 2 of 3 steps the full gradient has the lower CV loss."},
 		{XORVariants(&kernels.LearnedKernelResult{Runs: []kernels.Run{ // the figure has no line of the second run
 			{Variant: kernels.Detached, CVLoss: []float64{5, 4, 3}, Perturbed: []float64{5, 4, 9}, Accuracy: make([]float64, 3)},
 			{Variant: kernels.DetachedPenalised, CVLoss: []float64{5, 4, 3}, Perturbed: []float64{5, 4, 9}, Accuracy: make([]float64, 3)}}}),
 			"decides their further path: detached (after step 1). A line"},
 		{LearningPaths(&differentiability.Learning{Runs: []differentiability.LearningRun{
 			{CVLoss: []float64{3, 2}, Lowest: 1.5, TestLoss: []float64{3, 2}}, {CVLoss: []float64{3, 1}, Lowest: 2, TestLoss: []float64{3, 4}}}}),
-			"minus the lowest of a grid, is 0.5000. The test loss falls from start to end in 1 of 2 searches."},
-		{LearningPaths(&differentiability.Learning{Runs: []differentiability.LearningRun{{CVLoss: []float64{3, 2}, Lowest: 2 + 1e-9, TestLoss: []float64{3, 2}}}}), "minus the lowest of a grid, is below 0.0001."},
+			"No search ends more than 0.5000 above the lowest CV loss of its grid. The test loss falls from start to end in 1 of 2 searches."},
+		{LearningPaths(&differentiability.Learning{Runs: []differentiability.LearningRun{{CVLoss: []float64{3, 2}, Lowest: 2 + 1e-9, TestLoss: []float64{3, 2}}}}), "No search ends more than 0.0001 above the lowest CV loss of its grid."},
 		{ManyHyperparameters(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}),
-			"* clearly lower: better (0.75 ± 0.00).\n* not clearly different: alike (1.00 ± 0.00).\n* clearly higher: worse (1.25 ± 0.00)."},
+			"* clearly lower: *better* (0.75 ± 0.00).\n* not clearly different: *alike* (1.00 ± 0.00).\n* clearly higher: *worse* (1.25 ± 0.00)."},
 		{ManyHyperparametersCurves(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}),
-			"most for worse: on folds, many hyperparameters multiply the CV loss by 0.75 and the test loss by 1.25."},
-		{Enough(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}), "as in the first figure for: worse; alike."},
+			"most for *worse*: on folds, many hyperparameters multiply the CV loss by 0.75 and the test loss by 1.25."},
+		{Enough(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}), "In the first figure this holds for: *worse*; *alike*."},
 		{AblationBySize(&samplesize.AblationResult{Params: samplesize.AblationParams{Rings: samplesize.AblationRings{AblationKernel: kernels.AblationKernel{Ks: []int{4, 8}, Budgets: []int{3, 5}}}},
 			Rings: []experiment.Comparison{comparisonOf(.01), comparisonOf(.02), comparisonOf(-.03), comparisonOf(.04)}}),
 			"| | 3 steps | 5 steps |\n| :-- | --: | --: |\n| 4 splits | +1.00 ± 0.10 | +2.00 ± 0.10 |\n| 8 splits | −3.00 ± 0.10 | +4.00 ± 0.10 |"},
@@ -154,7 +154,7 @@ func TestWordsFollowFromResults(t *testing.T) {
 		return r
 	}
 	for _, c := range []struct{ with, without, conclusion string }{
-		{SearchesMinimaTable(minima(0)), SearchesMinimaTable(minima(1)), "CMA-ES reaches 1 in λ and 0 in log λ. Of the other 1, CMA-ES reaches 0 in λ and 1 in log λ."},
+		{SearchesMinimaTable(minima(0)), SearchesMinimaTable(minima(1)), "CMA-ES reaches 1 if it searches λ and 0 if it searches log λ. Of the other 1, CMA-ES reaches 0 and 1."},
 		{RegressionPrintedTable(call(3)), RegressionPrintedTable(call(1.05)), "cannot come from"},
 		{DifferentiabilityKinks(kinks(1e-16)), DifferentiabilityKinks(kinks(.5)), "condition holds"},
 		{SearchesTime(bayesianTakes(900)), SearchesTime(bayesianTakes(30)), "most of its time"},

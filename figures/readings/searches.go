@@ -109,14 +109,12 @@ func SearchesMinimaTable(r *searches.Result) string {
 	var these, others []string
 	for _, m := range r.Methods {
 		if log := searchNamed(r, m.Name+" in log λ"); log.Reached != nil {
-			reaches := func(of bool) string {
-				return fmt.Sprintf("%s reaches %d in λ and %d in log λ", m.Name, count(m, of), count(log, of))
-			}
-			these, others = append(these, reaches(true)), append(others, reaches(false))
+			these = append(these, fmt.Sprintf("%s reaches %d if it searches λ and %d if it searches log λ", m.Name, count(m, true), count(log, true)))
+			others = append(others, fmt.Sprintf("%s reaches %d and %d", m.Name, count(m, false), count(log, false)))
 		}
 	}
 	if these != nil {
-		text += fmt.Sprintf(" Of these, within %d evaluations, %s. Of the other %d, %s. The searches in log λ end at λ = %.3g.",
+		text += fmt.Sprintf(" Of these, within %d evaluations, %s. Of the other %d, %s. The searches of log λ have the lower bound λ = %.3g.",
 			p.Budget, strings.Join(these, ", and "), len(r.At)-bounds, strings.Join(others, ", and "), math.Pow(10, p.BoxLow))
 	}
 	return text
@@ -135,10 +133,10 @@ func SearchesSurface(r *searches.Result) string {
 		}
 	}
 	if higher > 0 {
-		others = fmt.Sprintf("The highest of the other ends has the CV loss %.6f.", higher)
+		others = fmt.Sprintf("The others end at CV losses up to %.6f.", higher)
 	}
 	return paragraphs(
-		fmt.Sprintf("The ends on the cross have found the true minimum, %.6f. Other ends are in other local minima, or on a plateau, where every coefficient is zero and the CV loss is constant. Here %d of %d starts end at the true minimum.", minimum, lowest, len(r.Surface.EndLoss)),
+		fmt.Sprintf("The searches that end on the cross have found the true minimum, %.6f. Others end in other local minima, or on a plateau, where every coefficient is zero and the CV loss is constant. Here %d of %d starts end at the true minimum.", minimum, lowest, len(r.Surface.EndLoss)),
 		others)
 }
 
@@ -162,10 +160,10 @@ func SearchDimensionsCurves(r *searches.DimensionsResult) string {
 				best = m
 			}
 		}
-		ends.item("Hyperparameters: %d. Quasi-Newton ends %s above it after at most %d evaluations, %s %s above it after %d.", d.Hyperparameters, above(newton.Excess.Mean), newton.Evaluations, best.Name, above(best.Excess.Mean), best.Evaluations)
+		ends.item("Hyperparameters: %d. Quasi-Newton: %s, after at most %d evaluations. %s: %s, after %d.", d.Hyperparameters, above(newton.Excess.Mean), newton.Evaluations, best.Name, above(best.Excess.Mean), best.Evaluations)
 	}
 	return paragraphs(
-		"Distance to the lowest CV loss known, at the ends of the quasi-Newton method and of the best search without gradients:",
+		"How far above the lowest known CV loss the quasi-Newton method and the best search without gradients end:",
 		ends.String())
 }
 

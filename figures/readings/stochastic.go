@@ -17,8 +17,8 @@ func Stochastic(r *searches.StochasticResult) string {
 	var all list
 	all.item("*Against searches on fixed splits.* Stochastic CVGM with the penalty has the risk %.3g after %d fits: %s; %s; %s.",
 		own.Risk.Mean, own.Fits, against(searches.StochasticPlain), against(searches.StochasticCMAES), against(searches.StochasticRandom))
-	all.item("*Effect of the penalty.* Against stochastic CVGM without it (%.3g), the risk %s.", riskOf(r, searches.StochasticAlone), describedOf(r, searches.StochasticAlone))
-	all.item("*Effect of the CV gradient.* The training gradient has the risk %.3g without the penalty, and %.3g with it. With it, the risk of stochastic CVGM, against the training gradient, %s%s",
+	all.item("*Effect of the penalty.* With it, the risk of stochastic CVGM, %.3g without, %s.", riskOf(r, searches.StochasticAlone), describedOf(r, searches.StochasticAlone))
+	all.item("*Effect of the CV gradient.* The training gradient has the risk %.3g without the penalty, and %.3g with it. Against the latter, the risk of stochastic CVGM with the penalty %s%s",
 		riskOf(r, searches.StochasticTraining), riskOf(r, searches.StochasticTrainPenalty), describedOf(r, searches.StochasticTrainPenalty), penaltyAlone(r))
 	return all.String()
 }

@@ -51,9 +51,9 @@ func CouldShow(relevant float64, of ...experiment.Estimate) string {
 	for _, e := range of {
 		tells = max(tells, claims.Telling*e.SE())
 	}
-	text := fmt.Sprintf("A difference matters from %g on.", relevant)
+	text := fmt.Sprintf("A difference of %g or more matters.", relevant)
 	if tells > 0 {
-		text += fmt.Sprintf(" In these repetitions %.2g would have shown.", tells)
+		text += fmt.Sprintf(" These repetitions would have shown one of %.2g.", tells)
 	}
 	return text
 }
@@ -61,16 +61,16 @@ func CouldShow(relevant float64, of ...experiment.Estimate) string {
 // pooled returns a sentence that follows a difference. It refers to the claim that judges this
 // difference from all recorded draws, by the number of the claim.
 func pooled(number int) string {
-	return fmt.Sprintf("[Claim %d](../figures/out/00_start/claims.md) judges it by all recorded draws.", number)
+	return fmt.Sprintf("[Claim %d](../figures/out/00_start/claims.md) has the verdict from all recorded draws.", number)
 }
 
 // Limits lists what the findings rest on.
 func Limits(of []claims.Claim) string {
 	l := claims.LimitsOf(of)
 	return paragraphs("## Limits", fmt.Sprintf(`* **Synthetic data.** All findings except the first two rest on the paper's three populations: one linear model with normal noise, two rings, XOR. On other data a difference may have the other sign.
-* **One author's choices.** Rules and smallest differences are ours. The verdicts on these findings depend on a smallest difference: %s. With all smallest differences half or twice as large, the words or verdicts of these change: %s. Seeds are numbered, so anyone can judge with other rules.
+* **One author's choices.** Rules and smallest differences are ours. The verdicts on these findings depend on a smallest difference: %s. With all smallest differences halved or doubled, the words or verdicts of some change: %s. Seeds are numbered, so anyone can judge with other rules.
 * **One machine.** The rows on time rest on one processor with two cores.
-* **The paper's sizes.** The data sets are as small as in the paper. These findings have another number of splits, another start or another box: %s.`,
+* **The paper's sizes.** The data sets are as small as in the paper. The number of splits, the start or the box is not the paper's in these findings: %s.`,
 		Listed(l.Chosen), Listed(l.Moved), Listed(l.NotThePapers)))
 }
 
