@@ -26,7 +26,7 @@ func AblationTable(r *samplesize.AblationResult) *Table {
 		Name: "ablation", Caption: fmt.Sprintf("Test risk after a descent of the CV loss, after one of the training loss, and at the lowest CV loss of a random search, over %d data sets of each kernel and size, and %d of each problem with two hyperparameters", r.Params.Seeds, r.Params.PairSeeds),
 		Header: []string{"Problem", "N", "Splits", "Steps", "Start", "Training loss", "CV loss", "CV minus training", "CV is better", "CV loss helps", "CV minus start", "Training minus start", "Random search", "CV minus random"},
 		Brief:  []string{"Problem", "N", "Splits", "Steps", "CV minus training", "CV loss helps", "CV minus start", "Training minus start", "CV minus random"},
-		Note: "The two descents have the same data, learner, searcher, start and number of steps. The random search has the CV loss and as many evaluations, and no gradient. Risks are error rates on the test examples, for the elastic net mean squared errors. " +
+		Note: "The two descents have the same data, learner, searcher, start and number of steps. The random search has the CV loss and the same number of evaluations, and no gradient. Risks are error rates on the test examples, for the elastic net mean squared errors. " +
 			"Means with 95 % confidence intervals, paired differences; in the share “CV is better” of the CSV file a tie counts half. The column “CV loss helps” judges “CV minus training” by its sign and against the smallest difference that matters, as the claims do; no interval is widened for the number of rows. For a kernel, Steps counts steps; for penalties and widths it counts evaluations.",
 	}
 	for _, row := range r.Rows {

@@ -232,9 +232,9 @@ func conditionText(m *claims.Measurement) string {
 // the repetitions distinguish from 0.
 func repetitionsText(m *claims.Measurement) string {
 	if m.Smallest > 0 && m.Tells() > m.Smallest {
-		return fmt.Sprintf("In these repetitions %.2g would not have shown, only %.2g.", m.Smallest, m.Tells())
+		return fmt.Sprintf("These repetitions would have shown a difference of %.2g, but not one of %.2g.", m.Tells(), m.Smallest)
 	}
-	return fmt.Sprintf("In these repetitions %.2g would have shown.", m.Tells())
+	return fmt.Sprintf("These repetitions would have shown a difference of %.2g.", m.Tells())
 }
 
 // printedText returns a sentence with two numbers: the number that the paper prints, and the number

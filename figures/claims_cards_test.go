@@ -34,7 +34,7 @@ func TestCardsNameSettings(t *testing.T) {
 
 // A card states whether the repetitions distinguish the smallest difference that matters from 0.
 func TestCardsTellWhatRepetitionsCanTell(t *testing.T) {
-	for smallest, want := range map[float64]string{1: "In these repetitions 0.33 would have shown.", .1: "In these repetitions 0.1 would not have shown, only 0.33."} {
+	for smallest, want := range map[float64]string{1: "These repetitions would have shown a difference of 0.33.", .1: "These repetitions would have shown a difference of 0.33, but not one of 0.1."} {
 		m := &claims.Measurement{Ours: experiment.Estimate{Mean: 1, Margin: 1.96 * .1, N: 1e6}, Smallest: smallest}
 		if got := repetitionsText(m); got != want {
 			t.Errorf("%v matters: %q, want %q", smallest, got, want)

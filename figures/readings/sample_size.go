@@ -10,11 +10,11 @@ import (
 	"cvgm/cvgm/experiment/samplesize"
 )
 
-// AblationAnswer returns the effect of the CV loss on the weights of a network, over all sizes of
-// the rings and for the largest numbers of splits and steps.
+// AblationAnswer returns the effect of the CV loss on the weights of a network: the mean over all
+// numbers of examples of the rings, for the largest numbers of splits and steps.
 func AblationAnswer(d *samplesize.AblationResult) string {
 	p, last := d.Params.Rings, len(d.Rings)-1
-	return fmt.Sprintf("**If the weights of the network are learned from the CV loss in place of the training loss, the test error in percentage points %s.** This is the mean over all sizes of the rings, with %d splits and after %d steps.",
+	return fmt.Sprintf("**If the weights of the network are learned from the CV loss in place of the training loss, the test error in percentage points %s.** This is the mean for the rings, over all numbers of examples, with %d splits and %d steps.",
 		inPoints(d.Rings[last], 2), p.Ks[last/len(p.Budgets)], p.Budgets[last%len(p.Budgets)])
 }
 
@@ -31,10 +31,10 @@ func Ablation(d *samplesize.AblationResult) string {
 		penalties.item("%s, %d splits, %d evaluations: %s; %s.", row.Problem, row.K, row.Budget, Signed(row.CVLessTraining.Difference, 3), Signed(row.CVLessRandom.Difference, 3))
 	}
 	return paragraphs(
-		fmt.Sprintf("**Weights of a network.** The rings and XOR are tried in %d cases, each with its own size, number of steps and number of splits. The CV loss helps in %d of them and harms in %d. In %d the difference is too small to matter, and in %d nothing is decided. With %d splits and after %d steps, the mean over all sizes %s. %s %s",
+		fmt.Sprintf("**Weights of a network.** The rings and XOR are tried in %d cases, each with its own size, number of steps and number of splits. The CV loss helps in %d of them and harms in %d. In %d the difference is too small to matter, and in %d nothing is decided. With %d splits and %d steps, the mean test error for the rings %s. %s %s",
 			weights[claims.Helps]+weights[claims.Harms]+weights[claims.Slight]+weights[claims.Undecided], weights[claims.Helps], weights[claims.Harms], weights[claims.Slight], weights[claims.Undecided],
-			p.Ks[0], p.Budgets[0], inPoints(d.Rings[0], 2), CouldShow(pointsMatter, Points(d.Rings[len(d.Rings)-1].Difference)), pooled(claims.FeaturesClaim)),
-		"**Penalties and widths.** Test risk after a descent of the CV loss, minus the test risk after a descent of the training loss on the same data; and minus the test risk at the lowest CV loss of a random search:",
+			p.Ks[0], p.Budgets[0], inPoints(d.Rings[0], 2), CouldShow(pointsMatter, Points(d.Rings[0].Difference)), pooled(claims.FeaturesClaim)),
+		"**Penalties and widths.** Test risk after a descent of the CV loss: first minus the risk after a descent of the training loss, then minus the risk at the lowest CV loss of a random search, on the same data:",
 		penalties.String())
 }
 
@@ -55,7 +55,7 @@ func AblationBySize(d *samplesize.AblationResult) string {
 		rows = append(rows, row)
 	}
 	return paragraphs(
-		"Test error after a descent of the CV loss minus test error after a descent of the training loss, in percentage points over all sizes of the rings:",
+		"Test error after a descent of the CV loss minus test error after a descent of the training loss, in percentage points, mean over all numbers of examples of the rings:",
 		strings.Join(rows, "\n"))
 }
 
@@ -65,7 +65,7 @@ func SampleSize(r *samplesize.Result) string {
 	var leads []experiment.Estimate
 	for _, k := range []int{samplesize.SizeAdam, samplesize.SizeNetworkPublished, samplesize.SizeLogistic, samplesize.SizeQuadratic} {
 		m := r.Methods[k]
-		rivals.item("%s: the accuracy of CVGM %s.", m.Name, inPoints(m.Full.Small, 2))
+		rivals.item("*%s:* the accuracy of CVGM %s.", m.Name, inPoints(m.Full.Small, 2))
 		leads = append(leads, Points(m.Full.Small.Difference))
 	}
 	return paragraphs(
@@ -84,7 +84,7 @@ func inPoints(c experiment.Comparison, digits int) string {
 
 // SampleSizeCurves explains the figure.
 func SampleSizeCurves(r *samplesize.Result) string {
-	return fmt.Sprintf("The dotted line is the best possible rule. A method whose line stays level near 0.5 does not learn. Of %d data sets %d failed.", len(r.Sizes)*r.Params.Seeds, len(r.Failures))
+	return fmt.Sprintf("The dotted line is the best possible rule. A method whose line stays level near 0.5 does not learn. Fits failed on %d of %d data sets.", len(r.Failures), len(r.Sizes)*r.Params.Seeds)
 }
 
 // SampleSizeLead explains the figure of the same name. It gives the leads separately for few and
@@ -93,10 +93,10 @@ func SampleSizeLead(r *samplesize.Result) string {
 	published, full := r.Methods[samplesize.SizeCVGMPublished], r.Methods[samplesize.SizeNetworkPublished]
 	texts := []string{
 		"The lead is clear where the band does not touch the dotted line.",
-		fmt.Sprintf("* **Which gradient.** With at most %d examples the accuracy of the full gradient, against the published one and in percentage points, %s. With more it %s.",
+		fmt.Sprintf("* **Which gradient.** In percentage points against the published gradient, the accuracy of the full gradient with at most %d examples %s. With more examples it %s.",
 			r.Params.SmallSize, inPoints(published.Full.Small, 2), inPoints(published.Full.Large, 2))}
 	for _, m := range []samplesize.SizeMethod{r.Methods[samplesize.SizeAdam], full} {
-		texts = append(texts, fmt.Sprintf("* **Few examples, against %s.** The lead of the full gradient is %.1f points with at most %d examples and %.1f with more. The lead of the published gradient is %.1f and %.1f.",
+		texts = append(texts, fmt.Sprintf("* **Few examples; lead over** *%s*. Along the full gradient it is %.1f points with at most %d examples and %.1f with more, along the published gradient %.1f and %.1f.",
 			m.Name, 100*m.Full.Small.Difference.Mean, r.Params.SmallSize, 100*m.Full.Large.Difference.Mean, 100*m.Published.Small.Difference.Mean, 100*m.Published.Large.Difference.Mean))
 	}
 	if counted, err := strconv.ParseFloat(claims.Printed.SampleSizeWins.Code, 64); err == nil {
@@ -109,7 +109,7 @@ func SampleSizeLead(r *samplesize.Result) string {
 func SampleSizeRivals(r *samplesize.Result) string {
 	var rivals list
 	for _, m := range r.Methods[samplesize.SizeQuadratic:] {
-		rivals.item("Against %s, the accuracy %s; with more it %s.", m.Name, inPoints(m.Full.Small, 2), inPoints(m.Full.Large, 2))
+		rivals.item("*%s:* the accuracy %s; with more examples it %s.", m.Name, inPoints(m.Full.Small, 2), inPoints(m.Full.Large, 2))
 	}
 	return paragraphs(
 		fmt.Sprintf("CVGM against its rivals, in percentage points, with at most %d examples and with more:", r.Params.SmallSize),
