@@ -60,9 +60,9 @@ func claimsLegend(all []claims.Claim) string {
 	}
 	return strings.Join([]string{
 		draws,
-		"A bar shows the 95 % interval of a number, ● its estimate, and │ the bound of its rule. Right of │ the number speaks for the sentence, left of it against it. For a rule that requires a number, │ is this number, and every other number is left of it. Within [ ] a difference is too small to matter, and the scale ends at five times that. The sign is judged by the 95 % interval, the size by the 90 % interval. A sentence holds if all its measurements do. A verdict in brackets belongs to a measurement on which the sentence does not depend.",
-		"A control is a case in which the sentence is false, judged by the same rule. Where the paper calls something competitive, or says that it works well, the rule lets pass a quarter of what a choice known to be bad loses, measured on the same data.",
-		"The number of repetitions in ten draws is chosen so that the smallest difference that matters would show: if the truth is 0 or twice that difference, they show its size with probability 0.9. A note marks each row with too few repetitions.",
+		"A bar shows the 95 % interval of a number, ● its estimate, and │ the bound of its rule. Right of │ the number speaks for the sentence, left of it against it. If a rule requires a number, │ is this number, and each deviation from it is drawn to the left. Within [ ] a difference is too small to matter, and the scale ends at five times that. The sign is judged by the 95 % interval, the size by the 90 % interval. A sentence holds if all its measurements do. A verdict in brackets belongs to a measurement on which the sentence does not depend.",
+		"A control is a case in which the sentence is false, judged by the same rule. A choice counts as competitive, or as working well, if it loses at most a quarter of what a choice known to be bad loses on the same data.",
+		"The number of repetitions in ten draws is chosen so that the smallest difference that matters would show: if the truth is 0 or twice that difference, they show its size with probability 0.9. A note marks each row that too few repetitions leave open.",
 		fmt.Sprintf("Repetitions decide %d rows. If the truth lay on every bound, %.0f of them would be decided wrongly by chance. Holm's correction for their number leaves not decided: %s.", r.Decided, r.Chance, opened),
 		"In settings N is the number of examples, in the formula of a learner the number of rows that it is fitted to, and ε is standard normal. Each of K uniform splits trains on the integer part of p·N examples, drawn at random, and validates on the others. Balanced splits validate each example equally often. make_regression is scikit-learn's.",
 	}, "\n\n")
@@ -183,8 +183,8 @@ func rowNote(m *claims.Measurement) string {
 	if d := m.Draws; d != nil && d.N > 1 && m.Ours.N > d.N {
 		add("Draws that have another verdict alone: %d of %d, %.1f expected from their scatter.", d.Flips, d.N, d.Expected)
 	}
-	if m.Tells() > 0 {
-		add("%s", repetitionsText(m))
+	if text := repetitionsText(m); text != "" {
+		add("%s", text)
 	}
 	if m.Remark != "" {
 		add("%s", linked(chart.Markdown(m.Remark, false)))
@@ -220,7 +220,10 @@ func conditionText(m *claims.Measurement) string {
 		b.WriteString(" " + printedText(q))
 	}
 	if _, is := m.Position(); is && m.Smallest > 0 {
-		fmt.Fprintf(&b, " The smallest difference that matters is %.3g: %s. %s", m.Smallest, m.Reason, repetitionsText(m))
+		fmt.Fprintf(&b, " The smallest difference that matters is %.3g: %s.", m.Smallest, m.Reason)
+		if text := repetitionsText(m); text != "" {
+			b.WriteString(" " + text)
+		}
 	}
 	if m.Sign != "" {
 		fmt.Fprintf(&b, " Sign: %s. Size: %s.", m.Sign, m.Size)
@@ -229,12 +232,19 @@ func conditionText(m *claims.Measurement) string {
 }
 
 // repetitionsText returns a sentence about the repetitions: it gives the smallest difference that
-// the repetitions distinguish from 0.
+// the repetitions distinguish from 0. It returns "" if there are no repetitions. It also returns ""
+// if the repetitions are too few to show the smallest difference that matters, but decide the row
+// nevertheless.
 func repetitionsText(m *claims.Measurement) string {
-	if m.Smallest > 0 && m.Tells() > m.Smallest {
-		return fmt.Sprintf("These repetitions would have shown a difference of %.2g, but not one of %.2g.", m.Tells(), m.Smallest)
+	switch tells := m.Tells(); {
+	case !(tells > 0):
+		return ""
+	case !(m.Smallest > 0) || tells <= m.Smallest:
+		return fmt.Sprintf("These repetitions would have shown a difference of %.2g.", tells)
+	case m.Size == claims.Unclear || m.Verdict == claims.NotDecided:
+		return fmt.Sprintf("These repetitions would have shown a difference of %.2g, but not one of %.2g.", tells, m.Smallest)
 	}
-	return fmt.Sprintf("These repetitions would have shown a difference of %.2g.", m.Tells())
+	return ""
 }
 
 // printedText returns a sentence with two numbers: the number that the paper prints, and the number

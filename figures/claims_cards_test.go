@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -32,12 +33,36 @@ func TestCardsNameSettings(t *testing.T) {
 	}
 }
 
-// A card states whether the repetitions distinguish the smallest difference that matters from 0.
+// A card states which difference the repetitions show. It does not state that they are too few if
+// they decide the row nevertheless.
 func TestCardsTellWhatRepetitionsCanTell(t *testing.T) {
-	for smallest, want := range map[float64]string{1: "These repetitions would have shown a difference of 0.33.", .1: "These repetitions would have shown a difference of 0.33, but not one of 0.1."} {
-		m := &claims.Measurement{Ours: experiment.Estimate{Mean: 1, Margin: 1.96 * .1, N: 1e6}, Smallest: smallest}
-		if got := repetitionsText(m); got != want {
-			t.Errorf("%v matters: %q, want %q", smallest, got, want)
+	for _, c := range []struct {
+		smallest float64
+		size     claims.Size
+		verdict  claims.Verdict
+		want     string
+	}{
+		{1, claims.Unclear, claims.NotDecided, "These repetitions would have shown a difference of 0.33."},
+		{1, claims.Matters, claims.Confirmed, "These repetitions would have shown a difference of 0.33."},
+		{.1, claims.Unclear, claims.NotDecided, "These repetitions would have shown a difference of 0.33, but not one of 0.1."},
+		{.1, claims.Unclear, claims.Confirmed, "These repetitions would have shown a difference of 0.33, but not one of 0.1."},
+		{.1, claims.Matters, claims.Confirmed, ""},
+		{.1, claims.Matters, claims.Differs, ""},
+		{.1, claims.Negligible, claims.TooLittle, ""},
+		{.1, claims.Matters, claims.NotDecided, "These repetitions would have shown a difference of 0.33, but not one of 0.1."},
+	} {
+		m := &claims.Measurement{Rule: "below 0", Ours: experiment.Estimate{Mean: 1, Margin: 1.96 * .1, N: 1e6}, Smallest: c.smallest, Judgement: claims.Judgement{Sign: claims.Above, Size: c.size, Verdict: c.verdict}}
+		if got := repetitionsText(m); got != c.want {
+			t.Errorf("%+v: %q", c, got)
 		}
+		for where, text := range map[string]string{"condition": conditionText(m), "note": rowNote(m)} {
+			if strings.Contains(text, "repetitions") != (c.want != "") || strings.Contains(text, "  ") {
+				t.Errorf("%+v: %s %q", c, where, text)
+			}
+		}
+	}
+	once := &claims.Measurement{Ours: experiment.Estimate{Mean: 1, Margin: math.NaN(), N: 1}, Smallest: .1}
+	if got := repetitionsText(once); got != "" {
+		t.Errorf("without repetitions: %q", got)
 	}
 }
