@@ -1,8 +1,11 @@
 package claims
 
 import (
+	"math"
 	"slices"
 	"strings"
+
+	"cvgm/cvgm/experiment"
 )
 
 // Limits lists the names of the findings that rest on choices.
@@ -39,7 +42,7 @@ func LimitsOf(claims []Claim) Limits {
 
 // withDifferences multiplies all smallest differences that matter by a factor, and then judges the
 // claims again. A rule with two bounds keeps its middle. A rule with a measured bound is not
-// changed.
+// changed. A rule also keeps its smallest difference if no value could matter with the other one.
 func withDifferences(claims []Claim, factor float64) []Claim {
 	others := make([]Claim, len(claims))
 	for i, c := range claims {
@@ -51,7 +54,9 @@ func withDifferences(claims []Claim, factor float64) []Claim {
 					middle, half := (r.low+r.high)/2, (r.high-r.low)/2
 					r.low, r.high = middle-factor*half, middle+factor*half
 				}
-				r.minSize.size *= factor
+				if r.minSize.size *= factor; !r.leavesRoom(m.Ours.Scale) {
+					continue
+				}
 				m.rule, m.Smallest = r, r.minSize.size
 				m.Judgement = r.judge(m.Ours, m.Beyond)
 			}
@@ -60,4 +65,18 @@ func withDifferences(claims []Claim, factor float64) []Claim {
 		others[i] = c
 	}
 	return others
+}
+
+// leavesRoom reports whether the rule has values that matter, so that the scale does not end nearer
+// to the bound than the smallest difference that matters.
+func (r rule) leavesRoom(scale experiment.Scale) bool {
+	room := math.Inf(1)
+	switch bound, oneSided := r.oneSided(); {
+	case !oneSided:
+	case math.IsInf(r.low, -1) && scale != experiment.AnyNumber: // no value is below 0
+		room = bound
+	case math.IsInf(r.high, 1) && scale == experiment.Share:
+		room = 1 - bound
+	}
+	return r.minSize.size < room
 }
