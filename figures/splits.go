@@ -20,13 +20,13 @@ func init() {
 }
 
 // SplitsTable lists the scatter and the test loss for K splits, each of which trains on the share p
-// of the examples. It compares uniform with balanced splits.
+// of the examples. It compares random with balanced splits.
 func SplitsTable(r *splits.Result) *Table {
 	t := &Table{
-		Name: "splits_elastic_net", Caption: fmt.Sprintf("Elastic net: uniform and balanced splits over %d data sets", r.Params.DataSets),
-		Header: []string{"K", "p", "SD of CV loss, uniform", "balanced", "SD of gradient, uniform", "balanced",
-			"SD of CV loss, balanced over uniform", "SD of gradient, balanced over uniform", "Test loss, uniform", "balanced", "Balanced minus uniform"},
-		Brief: []string{"K", "p", "SD of CV loss, uniform", "SD of CV loss, balanced over uniform", "SD of gradient, balanced over uniform", "Balanced minus uniform"},
+		Name: "splits_elastic_net", Caption: fmt.Sprintf("Elastic net: random and balanced splits over %d data sets", r.Params.DataSets),
+		Header: []string{"K", "p", "SD of CV loss, random", "balanced", "SD of gradient, random", "balanced",
+			"SD of CV loss, balanced over random", "SD of gradient, balanced over random", "Test loss, random", "balanced", "Balanced minus random"},
+		Brief: []string{"K", "p", "SD of CV loss, random", "SD of CV loss, balanced over random", "SD of gradient, balanced over random", "Balanced minus random"},
 		Note: fmt.Sprintf("Standard deviations over %d draws of the splits for the same data, at λ1 = λ2 = %g, and the test loss of the model at the lowest CV loss: means over the data sets with 95 %% confidence intervals.",
 			r.Params.Draws, r.Params.At),
 	}
@@ -84,7 +84,7 @@ func SplitsCurves(r *splits.Result) *Figure {
 	const clear = .5 // balanced splits scatter clearly less
 	if k := slices.IndexFunc(r.ByK, func(s splits.Setting) bool { return s.LossShare.Mean < clear }); k >= 0 {
 		s := r.ByK[k]
-		rows[0][0].Note(fmt.Sprintf("K = %d: %.2f times uniform", s.K, s.LossShare.Mean), byK.at(s), math.Log10(s.Balanced.LossSD.Mean))
+		rows[0][0].Note(fmt.Sprintf("K = %d: %.2f times random", s.K, s.LossShare.Mean), byK.at(s), math.Log10(s.Balanced.LossSD.Mean))
 	}
 	return &Figure{Name: "splits", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: rows,
 		Caption: fmt.Sprintf("Left: standard deviation of the CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g; the number in the panel is the mean ratio of balanced to random splits, at the smallest K where it is below %g. Middle (elastic net: test loss) and right (rings: test error): the model at the lowest CV loss, compared on the same data with the model for random splits at the last K or p. Means over %d data sets of the elastic net and %d of the rings.",
@@ -126,12 +126,12 @@ func scatterOfSplits(name, title string, by sweep, settings []splits.Setting) *P
 	return p
 }
 
-// testOfSplits returns a panel with each test loss minus the test loss with uniform splits at the
+// testOfSplits returns a panel with each test loss minus the test loss with random splits at the
 // last setting, on the same data. This difference scatters less than the losses, which also depend
 // on the data set.
 func testOfSplits(name, title, loss string, by sweep, settings []splits.Setting) *Panel {
 	last := chart.Nth(settings, len(settings)-1)
-	p := NewPanel(name, title, by.label, fmt.Sprintf("%s, difference\nfrom uniform %s = %s", loss, by.name, by.text(last))).LogAxes(by.name == byK.name, false).Grid()
+	p := NewPanel(name, title, by.label, fmt.Sprintf("%s, difference\nfrom random %s = %s", loss, by.name, by.text(last))).LogAxes(by.name == byK.name, false).Grid()
 	drawSplits(p, by, settings, func(m splits.Measure) experiment.Estimate {
 		if m.TestLosses == nil { // there are no balanced splits
 			return m.Test
@@ -151,7 +151,7 @@ func drawSplits(p *Panel, by sweep, settings []splits.Setting, of func(m splits.
 		measure func(s splits.Setting) splits.Measure
 		style   Style
 	}{
-		{"uniform", func(s splits.Setting) splits.Measure { return s.Uniform }, Style{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 3}}},
+		{"random", func(s splits.Setting) splits.Measure { return s.Uniform }, Style{Color: Vermilion, Width: 2, Dash: []vg.Length{6, 3}}},
 		{"balanced", func(s splits.Setting) splits.Measure { return s.Balanced }, Style{Color: Blue, Width: 2}},
 	} {
 		mean, low, high := meansAndEnds(chart.Mapped(settings, func(s splits.Setting) experiment.Estimate { return of(kind.measure(s)) }))

@@ -24,7 +24,7 @@ func TestSplitsOutputs(t *testing.T) {
 				"splits_elastic_net": chart.FormatFull(r.ByK[1].Balanced.LossSD.Mean),
 				"splits_rings":       chart.FormatFull(r.RingsByP[1].Uniform.Test.Mean),
 			})
-			if alt := SplitsCurves(r).Alt(); !strings.Contains(alt, "number of splits K") || !strings.Contains(alt, "test loss, difference from uniform K = ") {
+			if alt := SplitsCurves(r).Alt(); !strings.Contains(alt, "number of splits K") || !strings.Contains(alt, "test loss, difference from random K = ") {
 				t.Errorf("no axes in words: %s", alt)
 			}
 		})
