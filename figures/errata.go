@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"cvgm/cvgm/experiment/claims"
 	"cvgm/cvgm/experiment/differentiability"
 	"cvgm/cvgm/experiment/elasticnet"
 	"cvgm/cvgm/experiment/stability"
@@ -80,12 +81,12 @@ func JacobianTable(r *differentiability.ErrataResult) *Table {
 	}
 }
 
-// ErrataTable quotes the paper's errors. For each error, it gives the numbers or the argument that
-// prove the error. If the parameter stability is nil, the table omits the row on stability.
+// ErrataTable quotes the paper's errors, and one sentence that nothing can test. For each of them,
+// it gives the numbers, the argument or the source. If the parameter stability is nil, the table omits the row on stability.
 func ErrataTable(r *differentiability.ErrataResult, stability *stability.Result) *Table {
 	t := &Table{
-		Name: "errata", Caption: "Errata of the paper, each with its proof",
-		Header: []string{"Place", "Printed", "Right", "Proof or measurement"},
+		Name: "errata", Caption: "Errata of the paper, each with a proof, a measurement or a source",
+		Header: []string{"Place", "Printed", "Right", "Proof, measurement or source"},
 	}
 	add := func(place, printed, right, format string, values ...any) {
 		t.Rows = append(t.Rows, []any{place, quotation(printed), right, fmt.Sprintf(format, values...)})
@@ -98,14 +99,14 @@ func ErrataTable(r *differentiability.ErrataResult, stability *stability.Result)
 		"min ½(x−a)², x ≤ 0, at a = 0: ∇_a g = (−1, 0) is −1 times ∇_x g = (1, 0), and its distance from the range of ∇_z g is %.1e; yet the slopes are %g from the left and %g from the right", r.Range.RangeResidual, r.Range.Left, r.Range.Right)
 	j := r.Jacobian
 	add("Example 3.1", "∇_{xᵢ}∇_θ f(θ, C) = C(πᵢ−1)yᵢI.", "… + C πᵢ(1−πᵢ) xᵢθᵀ, for πᵢ depends on xᵢ",
-		"off central differences by %.0f %% as printed, by %.0e with the term; cosine between the two %.3f", 100*j.PrintedError, j.CompleteError, j.Cosine)
+		"on the %d fresh examples of draw 0 (claim %d has all draws): off central differences by %.0f %% as printed, by %.0e with the term; cosine between the two %.3f", r.Params.Train, claims.JacobianClaim, 100*j.PrintedError, j.CompleteError, j.Cosine)
 	add("Example 3.1", "∇_C∇_θ f(θ, C)", "∇_C∇_θ L(θ, C)", "f is the prediction function, L the loss that θ minimises")
 	add("Example 3.1", "we model Prob(x = 1)", "we model Prob(y = 1)", "x is a vector of features")
 	add("Example 3.1", "a loss function that is proportional to the likelihood of the dataset", "to the negative logarithm of the likelihood", "each term is log(exp(−yᵢxᵢᵀθ)+1) = −log πᵢ")
 	add("Example 3.2", "+ λ₁I", "+ λ₁1, a vector of ones", "a matrix cannot be added to the vector −Xᵀy/N")
 	add("Example 3.2", "provided λ₂ > 0", "… except where a coefficient is weakly active",
 		"at λ2 = %g, λ1 = %.6f: slopes of θ%d %.4f and %.4f", r.Params.Lambda2, r.ElasticNet.At, r.ElasticNet.Entry+1, r.ElasticNet.Left, r.ElasticNet.Right)
-	add("Example 3.2", "this is the first derivation of the gradients of the elastic-net solution", "doubtful",
+	add("Example 3.2", "this is the first derivation of the gradients of the elastic-net solution", fmt.Sprintf("%s; an earlier derivative is known", claims.NotTestable),
 		"LARS-EN, in the article cited there for the elastic net, follows the solution along λ₁ for a fixed λ₂ by its derivative")
 	add("4 Cross-Validation Gradient Method", "an equal number of times in all of the 𝒱ⱼ and 𝒱ⱼ", "in all of the 𝒯ⱼ and 𝒱ⱼ", "one set is named twice")
 	add("5.2 Synthetic Classification Data", "∂θ*/vᵢ", "∂θ*/∂vᵢ", "it is called a Jacobian")
