@@ -56,7 +56,7 @@ func claimsLegend(all []claims.Claim) string {
 		if r.Unsteady != nil {
 			unsteady = strings.Join(r.Unsteady, ", ") + " flip"
 		}
-		draws = fmt.Sprintf("The verdicts are those of %d draws of the random data together. Judged alone, %d of the draws' %d verdicts differ from these; their scatter predicts %.0f, and %s more often than it predicts (p < %g, Holm's correction). Further numbers in remarks are those of draw 0.", r.Draws, r.Flips, r.Verdicts, r.Expected, unsteady, claims.Unlikely)
+		draws = fmt.Sprintf("The verdicts are those of %d draws of the random data together. Judged alone, %d of the draws' %d verdicts differ from these; their scatter predicts %.0f, and %s more often than it predicts (p < %g, Holm's correction). Further numbers in the texts are those of draw 0.", r.Draws, r.Flips, r.Verdicts, r.Expected, unsteady, claims.Unlikely)
 	}
 	return strings.Join([]string{
 		draws,
@@ -64,7 +64,7 @@ func claimsLegend(all []claims.Claim) string {
 		"A control is a case in which the sentence is false, judged by the same rule. A choice counts as competitive, or as working well, if it loses at most a quarter of what a choice known to be bad loses on the same data.",
 		"The number of repetitions in ten draws is chosen so that the smallest difference that matters would show: if the truth is 0 or twice that difference, they show its size with probability 0.9. A note marks each row that too few repetitions leave open.",
 		fmt.Sprintf("Repetitions decide %d rows. If the truth lay on every bound, %.0f of them would be decided wrongly by chance. Holm's correction for their number leaves not decided: %s.", r.Decided, r.Chance, opened),
-		"In settings N is the number of examples, in the formula of a learner the number of rows that it is fitted to, and ε is standard normal. Each of K uniform splits trains on the integer part of p·N examples, drawn at random, and validates on the others. Balanced splits validate each example equally often. make_regression is scikit-learn's.",
+		"In settings N is the number of examples, in the formula of a learner the number of rows that it is fitted to, and ε is standard normal. Each of K random splits, which some settings call uniform, trains on the integer part of p·N examples, drawn at random, and validates on the others. Balanced splits validate each example equally often. make_regression is scikit-learn's.",
 	}, "\n\n")
 }
 
@@ -72,6 +72,11 @@ func claimsLegend(all []claims.Claim) string {
 func writeCard(b *strings.Builder, c claims.Claim) {
 	md := func(text string) string { return chart.Markdown(text, false) }
 	fmt.Fprintf(b, "\n### %d. %s\n\n**%s** · %s · %s\n", c.Number, md(c.Short), md(string(c.Verdict)), md(c.Section), md(quotation(c.Sentence)))
+	for _, m := range c.Measured {
+		if m.Caveat != "" {
+			fmt.Fprintf(b, "\n%s\n", md(m.Caveat))
+		}
+	}
 	if m := deciding(c); m != nil {
 		b.WriteString("\n")
 		if p, ok := m.Position(); ok {

@@ -33,6 +33,17 @@ func TestCardsNameSettings(t *testing.T) {
 	}
 }
 
+// A card begins with the caveats of its measurements.
+func TestCardsBeginWithCaveats(t *testing.T) {
+	row := func(text, caveat string) claims.Measurement {
+		return claims.Measurement{Text: text, Caveat: caveat, Ours: experiment.Estimate{Mean: 1, N: 1}, Judgement: claims.Judgement{Verdict: claims.Confirmed}}
+	}
+	cards := (&ClaimCards{Claims: []claims.Claim{{Number: 1, Section: "2", Sentence: "it is so", Short: "short", Verdict: claims.Confirmed, Measured: []claims.Measurement{row("first", ""), row("second", "It is 2."), row("third", "It is 3.")}}}}).Markdown()
+	if want := "“it is so”\n\nIt is 2.\n\nIt is 3.\n\nfirst: "; !strings.Contains(cards, want) {
+		t.Errorf("no %q in %s", want, cards)
+	}
+}
+
 // A card states which difference the repetitions show. It does not state that they are too few if
 // they decide the row nevertheless.
 func TestCardsTellWhatRepetitionsCanTell(t *testing.T) {

@@ -45,13 +45,13 @@ func claimsRow(c claims.Claim, k int) []any {
 }
 
 // ClaimsAtAGlance lists the paper's sentences, each shortened to a few words. Each sentence comes
-// with its verdict and the number that decides the verdict.
+// with its verdict, the quantity that decides the verdict, and its number.
 func ClaimsAtAGlance(all []claims.Claim) *Table {
-	t := &Table{Name: "claims_at_a_glance", Caption: claimsCaption, Header: []string{"", "The paper says", "Verdict", "Number"}, Note: verdictCounts(all)}
+	t := &Table{Name: "claims_at_a_glance", Caption: claimsCaption, Header: []string{"", "The paper says", "Verdict", "Measured", "Number"}, Note: verdictCounts(all)}
 	for _, c := range all {
-		row := []any{c.Number, c.Short, string(c.Verdict), nil}
+		row := []any{c.Number, c.Short, string(c.Verdict), nil, nil}
 		if m := deciding(c); m != nil {
-			row[3] = measurement(m.Ours)
+			row[3], row[4] = m.InBrief(), measurement(m.Ours)
 		}
 		t.Rows = append(t.Rows, row)
 	}

@@ -419,7 +419,7 @@ func TestClaimsTables(t *testing.T) {
 		}},
 		{Number: 4, Section: "2", Sentence: "t", Short: "short t", Verdict: claims.NotTestable, Measured: []claims.Measurement{
 			{Text: "c", Ours: experiment.Estimate{Mean: .5, Margin: .25, N: 9}, Rule: "r", Smallest: .1, Reason: "a tenth", Judgement: is(claims.Above, claims.Unclear, claims.Confirmed), Aside: true, Draws: &claims.Draws{N: 3, Flips: 1, Expected: .52}},
-			{Text: "d", Ours: once(math.NaN()), Judgement: is("", "", claims.NotTestable)},
+			{Text: "d", Brief: "quantity d", Ours: once(math.NaN()), Judgement: is("", "", claims.NotTestable)},
 		}},
 	}
 	cards := &ClaimCards{judged}
@@ -448,8 +448,8 @@ func TestClaimsTables(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
 	}
-	if list := ClaimsAtAGlance(judged).Markdown(); !strings.Contains(list, "| 1 | short s | differs | 1.0780 |") {
-		t.Errorf("the list lacks the first claim:\n%s", list)
+	if list := ClaimsAtAGlance(judged).Markdown(); !strings.Contains(list, "| 1 | short s | differs | a | 1.0780 |") || !strings.Contains(list, "| 4 | short t | not testable | quantity d |") {
+		t.Errorf("the list lacks a claim:\n%s", list)
 	}
 	if _, err := os.Stat(filepath.Join("out", "00_start", errata)); err != nil {
 		t.Error(err)

@@ -34,6 +34,7 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 	conditions := fmt.Sprintf("the largest over condition numbers from %g to %g", slices.Min(r.Params.Conditions), slices.Max(r.Params.Conditions))
 	stored := largest(func(m differentiability.UnrolledPrecision) float64 { return m.Double })
 	all.add(saysFinitePrecision, Measurement{Text: fmt.Sprintf("relative rounding error of the gradient through %d steps, the iterates computed again backwards, %s", steps, conditions),
+		Brief:   "relative error of a gradient computed backwards",
 		Setting: precision,
 		Ours:    largest(func(m differentiability.UnrolledPrecision) float64 { return m.Backwards }),
 		Control: &Control{Text: "the iterates stored", Ours: stored},
@@ -57,10 +58,11 @@ func (all *measurements) unrolled(r *differentiability.UnrolledResult) {
 	factor := func(u differentiability.UnrolledRun) string {
 		return fmt.Sprintf("factor by which the chain rule through %d steps multiplies a gradient, ηL = %g", steps, u.Rate)
 	}
-	all.add(saysExploding, Measurement{Text: factor(fast), Setting: setting, Ours: last(fast),
+	const growth = "factor on a gradient by the chain rule"
+	all.add(saysExploding, Measurement{Text: factor(fast), Brief: growth, Setting: setting, Ours: last(fast),
 		Control: &Control{Text: fmt.Sprintf("ηL = %g", good.Rate), Ours: last(good)},
 		Remark:  choose(fast.Rate > 2, "There the descent itself diverges.", "")}, aboveRule(1/math.Sqrt(0x1p-52), computedDifference))
-	all.add(saysExploding, Measurement{Text: factor(good), Setting: setting, Ours: last(good),
+	all.add(saysExploding, Measurement{Text: factor(good), Brief: growth, Setting: setting, Ours: last(good),
 		Control: &Control{Text: fmt.Sprintf("through %d step", good.Steps[0]), Ours: once(good.Factor[0])},
 		remarks: byVerdict{ifHolds: "The early steps no longer count: the late ones give the gradient in λ₂."}}, belowRule(math.Sqrt(0x1p-52), computedDifference))
 }
@@ -93,7 +95,7 @@ func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
 	}
 	for _, what := range []struct{ input, name string }{{"", "derivatives"}, {"X", "derivatives in the training data"}} {
 		e, mixed, n := worstDerivative(r, what.input)
-		m := Measurement{Text: fmt.Sprintf("largest relative distance of %d %s from the best finite difference", n, what.name), Setting: describe("of "+strings.Join(r.Examples(), ", "), r.Params, fmt.Sprintf("central differences of a random projection along a random direction of each input, by the best of %d steps", len(r.Steps))), Ours: e,
+		m := Measurement{Text: fmt.Sprintf("largest relative distance of %d %s from the best finite difference", n, what.name), Brief: fmt.Sprintf("largest relative error of %d derivatives", n), Setting: describe("of "+strings.Join(r.Examples(), ", "), r.Params, fmt.Sprintf("central differences of a random projection along a random direction of each input, by the best of %d steps", len(r.Steps))), Ours: e,
 			Control: &Control{Text: "from the difference in the next input, the least", Ours: mixed}}
 		if what.input == "" {
 			m.role = exactGradients
@@ -103,7 +105,7 @@ func (all *measurements) derivatives(r *differentiability.DerivativeChecks) {
 		all.add(saysDifferentiable, m, belowRule(sixDigits, ofDigits))
 	}
 	all.add(saysFirstDerivation, Measurement{Text: "who was first", Ours: once(math.NaN()),
-		Remark: "The sentence is doubtful. " + erratumRemark}, aboveRule(0, computedDifference))
+		Remark: "Nothing tells who was first, but an earlier derivative is known. " + erratumRemark}, aboveRule(0, computedDifference))
 }
 
 func (all *measurements) limits(r *differentiability.Limits) {
@@ -117,7 +119,7 @@ func (all *measurements) limits(r *differentiability.Limits) {
 		return experiment.ShareOf(jumps)
 	}
 	l := r.Loss
-	all.add(saysNotContinuous, Measurement{Text: fmt.Sprintf("share of data sets on which the 0–1 loss changes by more than 1e-6 between values of C that differ by %g of themselves", differentiability.JumpWidth), Setting: describe(r.Params.LinearExamples, logisticSetting, pick(r.Params, "K", "P"), "both values lie where the loss changes most between neighbours among 41 values of C from 0.001 to 100, halved again and again"), Ours: jumps(l.ZeroOneJump),
+	all.add(saysNotContinuous, Measurement{Text: fmt.Sprintf("share of data sets on which the 0–1 loss changes by more than 1e-6 between values of C that differ by %g of themselves", differentiability.JumpWidth), Brief: "share of data sets on which the 0–1 loss jumps", Setting: describe(r.Params.LinearExamples, logisticSetting, pick(r.Params, "K", "P"), "both values lie where the loss changes most between neighbours among 41 values of C from 0.001 to 100, halved again and again"), Ours: jumps(l.ZeroOneJump),
 		Control: &Control{Text: "the logistic loss", Ours: jumps(l.LogisticJump)}}, aboveRule(.5, ofSets))
 }
 
@@ -126,7 +128,7 @@ func (all *measurements) learning(r *differentiability.Learning) {
 	byTest := func(a, b differentiability.LossMethod) int { return cmp.Compare(a.Test.Mean, b.Test.Mean) }
 	best, worst := slices.MinFunc(single, byTest), slices.MaxFunc(single, byTest)
 	loses := experiment.Compare(worst.TestLosses, best.TestLosses).Difference
-	all.add(saysConvexCombination, Measurement{Text: "test loss, learned combination minus best single loss", Setting: describe(r.Params, "θ minimises the mean of Σₖαₖ·lₖ(m), m = yθᵀx, plus ½·λ·‖θ‖², for the losses hinge max(0, 1−m), exponential exp(−m), truncated quadratic max(0, 1−m)², logistic log(1+exp(−2m))", "α on the simplex and λ ≥ 0.01 by projected gradient with adaptive steps, the best of the searches from equal weights and from each single loss; a single loss: λ alone", "test loss: logistic loss, by whose mean the best and the worst single loss are named"), Ours: best.LearnedMinusTest.Difference, Beyond: paired(experiment.Less(r.Loss.Methods[0].TestLosses, best.TestLosses), experiment.Less(worst.TestLosses, best.TestLosses)),
+	all.add(saysConvexCombination, Measurement{Text: "test loss, learned combination minus best single loss", Brief: "test loss, learned minus best single loss", Setting: describe(r.Params, "θ minimises the mean of Σₖαₖ·lₖ(m), m = yθᵀx, plus ½·λ·‖θ‖², for the losses hinge max(0, 1−m), exponential exp(−m), truncated quadratic max(0, 1−m)², logistic log(1+exp(−2m))", "α on the simplex and λ ≥ 0.01 by projected gradient with adaptive steps, the best of the searches from equal weights and from each single loss; a single loss: λ alone", "test loss: logistic loss, by whose mean the best and the worst single loss are named"), Ours: best.LearnedMinusTest.Difference, Beyond: paired(experiment.Less(r.Loss.Methods[0].TestLosses, best.TestLosses), experiment.Less(worst.TestLosses, best.TestLosses)),
 		Control: &Control{Text: "the worst single loss in its place", Ours: loses},
 		Remark:  fmt.Sprintf("The best single loss is %s, the worst %s.", best.Name, worst.Name)}, littleOf(loses, "the worst single loss"))
 }
@@ -141,25 +143,25 @@ func (all *measurements) errata(r *differentiability.ErrataResult) {
 		p.Lambda1 = k.At
 		return describe(p, fmt.Sprintf("there θ%d becomes 0: difference of dθ%d/dλ1 from the left and from the right", k.Entry+1, k.Entry+1))
 	}
-	all.add(saysRange, Measurement{Text: "jump of the slope of min ½(x−a)², x ≤ 0, at a = 0, where all of that holds", Setting: "slope of the minimiser x(a) = min(a, 0), from the left and from the right", Ours: jump(r.Range.Left, r.Range.Right),
+	all.add(saysRange, Measurement{Text: "jump of the slope of min ½(x−a)², x ≤ 0, at a = 0, where all of that holds", Brief: "jump of the slope of min ½(x−a)², x ≤ 0", Setting: "slope of the minimiser x(a) = min(a, 0), from the left and from the right", Ours: jump(r.Range.Left, r.Range.Right),
 		Remark: erratumRemark}, smooth)
-	all.add(saysLogisticJacobian, Measurement{role: printedJacobian, Text: "relative distance of the printed Jacobian from central differences", Setting: describe(logisticSetting, pick(r.Params, "C", "Train"), fmt.Sprintf("2 standard normal features, no intercept, labels the signs of x₁ + ½x₂ + %.6g·ε", r.Params.Noise), "Frobenius norm of the distance of the whole ∂θ/∂X, over the norm of the differences, at the minimiser θ"), Ours: on(experiment.Positive, once(r.Jacobian.PrintedError)),
+	all.add(saysLogisticJacobian, Measurement{role: printedJacobian, Text: fmt.Sprintf("relative distance of the printed Jacobian from central differences, %d fresh examples", r.Params.Train), Brief: "relative error of the printed Jacobian", Setting: describe(logisticSetting, pick(r.Params, "C", "Train"), fmt.Sprintf("2 standard normal features, no intercept, labels the signs of x₁ + ½x₂ + %.6g·ε", r.Params.Noise), "Frobenius norm of the distance of the whole ∂θ/∂X, over the norm of the differences, at the minimiser θ"), Ours: on(experiment.Positive, once(r.Jacobian.PrintedError)),
 		Remark: erratumRemark}, belowRule(sixDigits, ofDigits).or(PaperError))
-	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope where a coefficient becomes 0", Setting: at(r.ElasticNet), Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
+	all.add(saysElasticNetDifferentiable, Measurement{Text: "jump of the elastic net's slope where a coefficient becomes 0", Brief: "jump of the slope where a coefficient becomes 0", Setting: at(r.ElasticNet), Ours: jump(r.ElasticNet.Left, r.ElasticNet.Right),
 		Remark: erratumRemark}, smooth)
-	all.add(saysSVMDifferentiable, Measurement{Text: "jump of the support vector machine's slope where a coefficient becomes 0", Setting: at(r.SVM), Ours: jump(r.SVM.Left, r.SVM.Right),
+	all.add(saysSVMDifferentiable, Measurement{Text: "jump of the support vector machine's slope where a coefficient becomes 0", Brief: "jump of the slope where a coefficient becomes 0", Setting: at(r.SVM), Ours: jump(r.SVM.Left, r.SVM.Right),
 		Remark: erratumRemark}, smooth)
-	all.add(saysSVMDifferentiable, Measurement{Text: "smallest eigenvalue of its quadratic program, which is to be positive definite", Setting: "in θp, θn and the slacks t, of which t and θp + θn have no curvature, whatever the data", Ours: once(r.Program.SVM),
+	all.add(saysSVMDifferentiable, Measurement{Text: "smallest eigenvalue of its quadratic program, which is to be positive definite", Brief: "smallest eigenvalue of its quadratic program", Setting: "in θp, θn and the slacks t, of which t and θp + θn have no curvature, whatever the data", Ours: once(r.Program.SVM),
 		Remark: erratumRemark}, aboveRule(1e-9, computedDifference).or(PaperError))
-	kink := Measurement{Text: "jump of the slope of θ in the weight a of the hinge loss, where θ = min(a, 1)", Setting: "two examples x = y = ±1, θ minimises the mean of a·max(0, 1−m) plus ½θ²: slopes from the left and from the right at a = 1", Ours: jump(r.Loss.Left, r.Loss.Right),
+	kink := Measurement{Text: "jump of the slope of θ in the weight a of the hinge loss, where θ = min(a, 1)", Brief: "jump of the slope of θ in a weight α", Setting: "two examples x = y = ±1, θ minimises the mean of a·max(0, 1−m) plus ½θ²: slopes from the left and from the right at a = 1", Ours: jump(r.Loss.Left, r.Loss.Right),
 		Remark: "The program is convex in θ. Its solution has a kink in α wherever an example reaches the margin, as the solution of the support vector machine does. " + erratumRemark}
 	all.add(saysSmoothInAlpha, kink, smooth)
 	all.add(saysBayesRule, Measurement{Text: "radius at which the likelier class changes", Setting: describe(kernels.DefaultRings().RingsData), Quoted: Printed.Rings.Radius, Ours: once(r.Bayes.Radius),
 		Control: &Control{Text: "the best half-plane's x₁", Ours: once(r.Bayes.Offset)}}, asPrinted(Printed.Rings.Radius))
-	all.add(saysSVMLabels, Measurement{Text: "largest change of θ when every example labelled 0 is replaced", Setting: describe(r.Params.LinearProblem, "0 for the label −1; the features of those examples drawn anew; θ by the program of the supplement"), Ours: once(r.Labels.ZeroMoves),
+	all.add(saysSVMLabels, Measurement{Text: "largest change of θ when every example labelled 0 is replaced", Brief: "change of θ by the examples labelled 0", Setting: describe(r.Params.LinearProblem, "0 for the label −1; the features of those examples drawn anew; θ by the program of the supplement"), Ours: once(r.Labels.ZeroMoves),
 		Remark: erratumRemark}, aboveRule(1e-6, computedDifference).or(Slip))
-	all.add(saysLinear, Measurement{Text: "error of every linear rule through the origin on the rings, population", Setting: describe(kernels.DefaultRings().RingsData, "the half-plane x₁ > 0; by symmetry every other one"), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.Origin),
+	all.add(saysLinear, Measurement{Text: "error of every linear rule through the origin on the rings, population", Brief: "error of linear rules through the origin", Setting: describe(kernels.DefaultRings().RingsData, "the half-plane x₁ > 0; by symmetry every other one"), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.Origin),
 		Control: &Control{Text: "with an intercept", Ours: once(1 - r.Bayes.HalfPlane)}}, asPrinted(Printed.Rings.Linear))
-	all.add(saysLinear, Measurement{Text: "error of the best linear rule with an intercept on the rings, population", Setting: describe(kernels.DefaultRings().RingsData, fmt.Sprintf("the best of the half-planes x₁ > t, at t = %.2f; without the intercept t the error is ½", r.Bayes.Offset)), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.HalfPlane),
+	all.add(saysLinear, Measurement{Text: "error of the best linear rule with an intercept on the rings, population", Brief: "error of the best line with an intercept", Setting: describe(kernels.DefaultRings().RingsData, fmt.Sprintf("the best of the half-planes x₁ > t, at t = %.2f; without the intercept t the error is ½", r.Bayes.Offset)), Quoted: Printed.Rings.Linear, Ours: once(1 - r.Bayes.HalfPlane),
 		Remark: erratumRemark}, equalsRule(number64(Printed.Rings.Linear.Paper), ofAccuracy.size, ofAccuracy.why).or(PaperError))
 }

@@ -25,11 +25,12 @@ func (all *measurements) elasticNet(r *elasticnet.Result) {
 		Remark: "The code counts them from 1 up to, and without, 100."}, countRule(number64(Printed.CVGMSteps.Paper)))
 	printed := number64(Printed.CVGM.Paper)
 	all.add(saysTestLoss, Measurement{Text: fmt.Sprintf("distance of %s from the test loss here, in standard deviations between test sets of %d", Printed.CVGM.Paper, r.Params.Samples-r.Params.Train),
+		Brief:   fmt.Sprintf("distance of %s from ours, in SDs of test sets", Printed.CVGM.Paper),
 		Setting: describe(setting, "standard deviation between test sets: that of the squared errors in this one, over the root of their number"),
 		Quoted:  Printed.CVGM, Ours: once((printed - r.CVGM.Final()) / r.TestSD),
 		Control: &Control{Text: "least squares in the place of CVGM", Ours: once((printed - ols) / r.TestSD)}}, ofAllSets)
 	others := min(r.Exhaustive.Final(), r.Random.Final())
-	all.add(saysTestLoss, Measurement{Text: "test loss, CVGM minus the lower of the other two methods, published data", Setting: setting, Ours: once(r.CVGM.Final() - others),
+	all.add(saysTestLoss, Measurement{Text: "test loss, CVGM minus the lower of the other two methods, published data", Brief: "test loss, CVGM minus the better rival", Setting: setting, Ours: once(r.CVGM.Final() - others),
 		Control: &Control{Text: "CVGM's start minus the lower of the two", Ours: once(start - others)}}, belowRule(0, computedDifference))
 	falls := func(loss []float64) experiment.Estimate {
 		var n float64
@@ -92,7 +93,7 @@ func (all *measurements) elasticNetSeeds(r *elasticnet.Seeds) {
 	for _, m := range r.Minimum {
 		minimum = append(minimum, m.Test)
 	}
-	all.add(saysSurrogate, Measurement{Text: "test loss, at the lowest CV loss minus at CVGM's last point, fresh data", Setting: describe(setting, "the lowest CV loss over all penalties above their bounds"), Ours: experiment.Compare(minimum, cvgm.Test).Difference, Aside: true,
+	all.add(saysSurrogate, Measurement{Text: "test loss, at the lowest CV loss minus at CVGM's last point, fresh data", Brief: "test loss, lowest CV loss minus CVGM's end", Setting: describe(setting, "the lowest CV loss over all penalties above their bounds"), Ours: experiment.Compare(minimum, cvgm.Test).Difference, Aside: true,
 		Control: &Control{Text: "least squares minus CVGM", Ours: negated(ols.CVGMMinusTest.Difference)},
 		remarks: byVerdict{
 			ifHolds:      unknownBest + " Of the two ends of a search, the lowest CV loss has the lower test loss.",
@@ -102,10 +103,10 @@ func (all *measurements) elasticNetSeeds(r *elasticnet.Seeds) {
 		}}, belowRule(0, ofSquaredLoss))
 	lower := experiment.Wins(cvgm.CV, exhaustive.CV)
 	reachable := experiment.Compare(start.CV, exhaustive.CV).Difference
-	all.add(saysOtherMethods, Measurement{Text: "share of data sets on which the constant step size is below exhaustive search in CV loss, fresh data", Setting: setting, Ours: experiment.ShareOf(lower),
+	all.add(saysOtherMethods, Measurement{Text: "share of data sets on which the constant step size is below exhaustive search in CV loss, fresh data", Brief: "share of data sets, constant step below the grid", Setting: setting, Ours: experiment.ShareOf(lower),
 		Control: &Control{Text: "CVGM's start in its place", Ours: experiment.ShareOf(experiment.Wins(start.CV, exhaustive.CV))},
 		remarks: byVerdict{ifHolds: "It is the better of the two on most data sets.", ifFails: "It is not the better of the two on most data sets. The next row tells how much it gives away."}}, aboveRule(.5, ofSets))
-	all.add(saysOtherMethods, Measurement{Text: "CV loss, constant step size minus exhaustive search, fresh data", Setting: setting, Ours: exhaustive.CVGMMinusCV.Difference, Beyond: paired(experiment.Less(cvgm.CV, exhaustive.CV), experiment.Less(start.CV, exhaustive.CV)),
+	all.add(saysOtherMethods, Measurement{Text: "CV loss, constant step size minus exhaustive search, fresh data", Brief: "CV loss, constant step minus exhaustive search", Setting: setting, Ours: exhaustive.CVGMMinusCV.Difference, Beyond: paired(experiment.Less(cvgm.CV, exhaustive.CV), experiment.Less(start.CV, exhaustive.CV)),
 		Control: &Control{Text: "CVGM's start minus exhaustive search", Ours: reachable},
 		Remark:  fmt.Sprintf("Mean CV losses: start %s, CVGM %s, exhaustive search %s.", short(start.CVMean.Mean), short(cvgm.CVMean.Mean), short(exhaustive.CVMean.Mean))},
 		littleOf(reachable, "the start"))
@@ -115,7 +116,7 @@ func (all *measurements) regressionPrinted(r *elasticnet.RegressionPrinted) {
 	otherRows, fresh, second, printed := r.Tests[elasticnet.TestOtherRows], r.Tests[elasticnet.TestFreshRows], r.Tests[elasticnet.TestSecondCall], r.Tests[elasticnet.TestPrintedCall]
 	setting := describe(netSetting, freshSetting, r.Params)
 	code := fmt.Sprintf("The code draws %d rows in one call and tests on those that it does not train on.", r.Params.Samples)
-	all.add(saysTestSet, Measurement{Text: "test loss of the coefficients that made the training labels, over the variance of the noise, test set by a second call of the command", Setting: setting, Ours: second.CoefMean,
+	all.add(saysTestSet, Measurement{Text: "test loss of the coefficients that made the training labels, over the variance of the noise, test set by a second call of the command", Brief: "test loss of the true coefficients over the noise", Setting: setting, Ours: second.CoefMean,
 		remarks: byVerdict{ifHolds: code, ifFails: "A second call draws other coefficients. " + code, ifOpen: code}},
 		equalsRule(1, .2, "a fifth of the noise's variance").or(PaperError))
 	all.add(saysTestSet, Measurement{Text: "test loss of CVGM with all data from the printed command", Setting: describe(setting, "labels not divided; test rows by a second call"), Quoted: Quoted{Paper: Printed.CVGM.Paper}, Ours: printed.CVGMMean, Aside: true,

@@ -92,5 +92,5 @@ func mapSetting(p manyhyper.GradientMapParams, problem string) string {
 	case manyhyper.MapOfWidths:
 		return regression(p.Widths)
 	}
-	return describe(splitsBesidePaper(p.K, paper.K), fmt.Sprintf("%s in the place of the paper's %g", pick(p, "Shares"), paper.P), p.Weights, "CV loss: logistic loss of uniform splits, "+splits, lists, pick(p, "RingsDataSets"), gradients[kernels.Full], searches, trainingSetting)
+	return describe(splitsBesidePaper(p.K, paper.K), fmt.Sprintf("%s in the place of the paper's %g", pick(p, "Shares"), paper.P), p.Weights, "CV loss: logistic loss of random splits, "+splits, lists, pick(p, "RingsDataSets"), gradients[kernels.Full], searches, trainingSetting)
 }

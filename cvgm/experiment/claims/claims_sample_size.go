@@ -82,6 +82,14 @@ var leadNames = map[int]string{
 	samplesize.SizeAdam:             "a network trained by Adam",
 }
 
+// briefNames holds the names of leadNames in one or two words.
+var briefNames = map[int]string{
+	samplesize.SizeNetworkPublished: "a network",
+	samplesize.SizeNetworkText:      "a network",
+	samplesize.SizeLogistic:         "logistic regression",
+	samplesize.SizeAdam:             "a network",
+}
+
 // SampleSizeLeads returns the leads of CVGM over other methods: the methods of the paper, and a
 // network that is trained by Adam.
 func SampleSizeLeads(r *samplesize.Result) []SampleSizeLead {
@@ -123,14 +131,15 @@ func (all *measurements) sampleSize(r *samplesize.Result) {
 	}
 	for _, l := range SampleSizeLeads(r) {
 		name, variant := leadNames[l.Rival], kernels.Published
+		brief := briefNames[l.Rival]
 		if l.Full {
 			name += ", exact gradient"
 			variant = kernels.Full
 		}
 		logistic, setting := leadsOf(r, samplesize.SizeLogistic, l.Rival), describe(r.Params.RingsData, pick(r.Params, "MinSize", "MaxSize", "SizeStep", "Seeds", "Test"), "the mean is over all sizes and seeds", r.Params.KernelCVGM, gradients[variant], rivalSetting(r.Params, l.Rival))
-		all.add(saysOutperforms, Measurement{Text: "accuracy, CVGM minus " + name, Setting: setting, Ours: l.All, Aside: l.Rival == samplesize.SizeAdam,
+		all.add(saysOutperforms, Measurement{Text: "accuracy, CVGM minus " + name, Brief: "accuracy, CVGM minus " + brief, Setting: setting, Ours: l.All, Aside: l.Rival == samplesize.SizeAdam,
 			Control: &Control{Text: "logistic regression in CVGM's place", Ours: experiment.EstimateOf(slices.Concat(logistic...))}}, aboveRule(0, ofAccuracy))
-		m := Measurement{Text: "change per doubling of N of CVGM's lead in accuracy over " + name, Setting: describe(setting, slopeSetting), Ours: l.PerDoubling, Aside: l.Rival == samplesize.SizeAdam,
+		m := Measurement{Text: "change per doubling of N of CVGM's lead in accuracy over " + name, Brief: "CVGM's lead over " + brief + " per doubling of N", Setting: describe(setting, slopeSetting), Ours: l.PerDoubling, Aside: l.Rival == samplesize.SizeAdam,
 			Control: &Control{Text: "sizes in the opposite order", Ours: l.opposite}}
 		var lead []string
 		for k, n := range FewExamples {
@@ -162,9 +171,9 @@ func (all *measurements) overfitting(r *samplesize.Result) {
 		return
 	}
 	setting := describe(r.Params.RingsData, pick(r.Params, "RivalSizes")+" among these", pick(r.Params, "MinSize", "SizeStep", "Seeds", "Test"), pick(r.Params, "Hidden"), sameLayers, pick(r.Params, "AdamStepSize", "LongSteps"))
-	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("accuracy that a network trained by Adam loses between step %d and step %d, all sizes", r.Params.AdamSteps, r.Params.LongSteps), Setting: setting, Ours: experiment.EstimateOf(lost),
+	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("accuracy that a network trained by Adam loses between step %d and step %d, all sizes", r.Params.AdamSteps, r.Params.LongSteps), Brief: "accuracy that longer training loses", Setting: setting, Ours: experiment.EstimateOf(lost),
 		Control: &Control{Text: "logistic regression, whose fit has converged", Ours: once(0)}}, aboveRule(0, ofAccuracy))
-	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("change per doubling of N of the accuracy that a network trained by Adam loses between step %d and step %d", r.Params.AdamSteps, r.Params.LongSteps), Setting: describe(setting, slopeSetting), Ours: perDoubling(r, loses),
+	all.add(saysOverfitting, Measurement{Text: fmt.Sprintf("change per doubling of N of the accuracy that a network trained by Adam loses between step %d and step %d", r.Params.AdamSteps, r.Params.LongSteps), Brief: "accuracy that longer training loses, per doubling", Setting: describe(setting, slopeSetting), Ours: perDoubling(r, loses),
 		remarks: byVerdict{ifHolds: "It shrinks as N grows.", ifFails: "It does not shrink as N grows."}}, belowRule(0, ofAccuracy.perDoublings(sizes[0], sizes[len(sizes)-1])))
 }
 
@@ -186,6 +195,7 @@ func (all *measurements) ablation(r *samplesize.AblationResult) {
 			part = weights
 		}
 		all.add(saysFeatures, Measurement{role: part, Text: fmt.Sprintf("test error, network that descends the CV loss of %d splits minus network that descends the training loss, rings of all sizes, %d steps", splits, steps),
+			Brief:   "test error, CV loss minus training loss descended",
 			Setting: ablationSetting(r.Params, samplesize.AblationRow{Problem: kernels.ProblemRings, K: splits, Budget: steps}),
 			Ours:    c.Difference, Aside: part == noRole,
 			Control: &Control{Text: "the start in the place of the descent of the CV loss", Ours: experiment.MeanOf(startExcess)},

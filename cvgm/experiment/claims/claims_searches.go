@@ -47,6 +47,7 @@ func (all *measurements) searches(r *searches.Result) {
 	setting := describe(otherStart, search)
 	toGrid := describe(otherStart, otherBox, search, quasiNewton, pick(r.Params, "GridPoints"), pick(r.Params, "BoxLow", "BoxHigh"))
 	all.add(saysMuchFaster, Measurement{role: quasiNewtonFaster, Text: fmt.Sprintf("share of data sets on which a quasi-Newton search after %d evaluations is below exhaustive search after %d", within, budget),
+		Brief:   "share of data sets, quasi-Newton below the grid",
 		Setting: toGrid,
 		Ours:    share,
 		Control: &Control{Text: fmt.Sprintf("the paper's constant step size after %d", within), Ours: lowerShare(excess(searches.PaperStep, within), grid)},
@@ -56,13 +57,13 @@ func (all *measurements) searches(r *searches.Result) {
 	step := pick(r.Params, "LongStepSize")
 	for _, method := range [][2]string{{"Nesterov", "Nesterov: momentum k/(k+3), restarted where a step goes against it, " + step}, {"Adam", "Adam: β₁ = .9, β₂ = .999, " + step}, {searches.QuasiNewton, quasiNewton}} {
 		name := method[0]
-		all.add(saysOtherMethods, Measurement{Text: fmt.Sprintf("CV loss, %s minus constant step size, after %d evaluations", name, budget),
+		all.add(saysOtherMethods, Measurement{Text: fmt.Sprintf("CV loss, %s minus constant step size, after %d evaluations", name, budget), Brief: fmt.Sprintf("CV loss, %s minus constant step size", name),
 			Setting: describe(setting, method[1]),
 			Ours:    less(excess(name, budget), paper),
 			Aside:   name == searches.QuasiNewton,
 			Control: &Control{Text: "the constant step size in its place", Ours: less(paper, paper)}}, belowRule(0, ofSquaredLoss))
 	}
-	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss, random minus Bayesian search, after %d evaluations", budget), Setting: describe(otherStart, otherBox, search, pick(r.Params, "Budget", "BoxLow", "BoxHigh"), improvement+"λ1 and λ2 themselves from their bounds to the same upper end, after the start and 5 uniform points"), Ours: less(random, bayesian), Beyond: paired(experiment.Less(random, bayesian), experiment.Less(start, bayesian)),
+	all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("CV loss, random minus Bayesian search, after %d evaluations", budget), Brief: "CV loss, random minus Bayesian search", Setting: describe(otherStart, otherBox, search, pick(r.Params, "Budget", "BoxLow", "BoxHigh"), improvement+"λ1 and λ2 themselves from their bounds to the same upper end, after the start and 5 uniform points"), Ours: less(random, bayesian), Beyond: paired(experiment.Less(random, bayesian), experiment.Less(start, bayesian)),
 		Control: &Control{Text: "the start minus the Bayesian search", Ours: less(start, bayesian)},
 		Remark:  fmt.Sprintf("The medians of the excess over the minimum are %s and %s.", short(experiment.MedianValue(random)), short(experiment.MedianValue(bayesian)))},
 		littleOf(less(start, bayesian), "the start"))
@@ -72,7 +73,7 @@ func (all *measurements) searches(r *searches.Result) {
 			convex[i] = 1
 		}
 	}
-	all.add(saysNonconvex, Measurement{Text: fmt.Sprintf("share of data sets on which the CV loss exceeds a chord by more than %g", r.Params.Tol), Setting: describe(otherBox, netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "K", "P", "MinLambda1", "MinLambda2"), pick(r.Params, "ReferencePoints"), pick(r.Params, "BoxLow", "BoxHigh"), "each point of the grid against the line through its two neighbours along either axis"), Ours: experiment.ShareOf(convex),
+	all.add(saysNonconvex, Measurement{Text: fmt.Sprintf("share of data sets on which the CV loss exceeds a chord by more than %g", r.Params.Tol), Brief: "share of data sets, CV loss above a chord", Setting: describe(otherBox, netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "K", "P", "MinLambda1", "MinLambda2"), pick(r.Params, "ReferencePoints"), pick(r.Params, "BoxLow", "BoxHigh"), "each point of the grid against the line through its two neighbours along either axis"), Ours: experiment.ShareOf(convex),
 		Control: &Control{Text: "a convex function", Ours: once(0)},
 		Remark:  "It is bounded, as all coefficients are 0 where λ1 is large: no bounded function that falls and rises is convex."}, aboveRule(.5, ofSets))
 	several := make([]float64, len(r.LocalMinima))
@@ -81,7 +82,7 @@ func (all *measurements) searches(r *searches.Result) {
 			several[i] = 1
 		}
 	}
-	all.add(saysSeveralStarts, Measurement{Text: "share of data sets of the elastic net on which the CV loss has several local minima", Setting: describe(otherBox, netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "K", "P", "MinLambda1", "MinLambda2"), pick(r.Params, "ReferencePoints"), pick(r.Params, "BoxLow", "BoxHigh"), "a search by ever finer grids starts from each point of the grid at which the CV loss does not exceed that at its eight neighbours", pick(r.Params, "Tol"), "the plateau on which θ = 0 counts for none"), Ours: experiment.ShareOf(several),
+	all.add(saysSeveralStarts, Measurement{Text: "share of data sets of the elastic net on which the CV loss has several local minima", Brief: "share of data sets with several local minima", Setting: describe(otherBox, netSetting, freshSetting, r.Params.RegressionData, pick(r.Params, "K", "P", "MinLambda1", "MinLambda2"), pick(r.Params, "ReferencePoints"), pick(r.Params, "BoxLow", "BoxHigh"), "a search by ever finer grids starts from each point of the grid at which the CV loss does not exceed that at its eight neighbours", pick(r.Params, "Tol"), "the plateau on which θ = 0 counts for none"), Ours: experiment.ShareOf(several),
 		Control: &Control{Text: "a loss with one minimum", Ours: once(0)}}, aboveRule(0, ofSets))
 }
 
@@ -95,12 +96,14 @@ func (all *measurements) dimensions(r *searches.DimensionsResult) {
 	most := slices.MaxFunc(r.Dimensions, func(a, b searches.Dimension) int { return cmp.Compare(a.Hyperparameters, b.Hyperparameters) })
 	gradient, random := at(most, searches.QuasiNewton), at(most, "random")
 	all.add(saysEfficient, Measurement{Text: fmt.Sprintf("CV loss, quasi-Newton minus random search, %d hyperparameters, same budget", most.Hyperparameters),
+		Brief: "CV loss, quasi-Newton minus random search",
+		Caveat: fmt.Sprintf("This is the CV loss alone. The test loss is %s: %s with quasi-Newton, %s with random search.",
+			map[int]string{1: "higher than by random search", 0: "not clearly other than by random search", -1: "lower than by random search, too"}[experiment.Difference(gradient.TestMean, random.TestMean).Sign()], withMargin(gradient.TestMean), withMargin(random.TestMean)),
 		Setting: describe(pick(r.Params, "Budget"), r.Params.Rings.RingsData, pick(r.Params.Rings, "Train", "K", "P", "C", "Hidden"), gradients[kernels.Full],
 			"start: the initial weights; random search: draws of these", pick(r.Params, "RingsRadius"), quasiNewton),
 		Ours:    experiment.Compare(gradient.CV, random.CV).Difference,
 		Control: &Control{Text: "random search in its place", Ours: experiment.Compare(random.CV, random.CV).Difference},
-		Remark: fmt.Sprintf("This is the CV loss alone. The test loss there is %s, that of random search %s. The paper's constant step is not among these searches.",
-			withMargin(gradient.TestMean), withMargin(random.TestMean))}, belowRule(0, ofLogLoss))
+		Remark:  "The paper's constant step is not among these searches."}, belowRule(0, ofLogLoss))
 	var low, high *searches.Dimension // among the problems with a grid: fewest and most hyperparameters
 	for i := range r.Dimensions {
 		d := &r.Dimensions[i]
@@ -125,11 +128,13 @@ func (all *measurements) dimensions(r *searches.DimensionsResult) {
 		return describe(fmt.Sprintf(groupsSetting, groups), freshSetting, r.Params.RidgeGroups, pick(r.Params, "Budget", "LongBudget"), "random search: log-uniform; grid: as many values per penalty as the budget allows, at equal ratios, fewer than 5 at the middles of equal parts of the box")
 	}
 	all.add(saysProhibitive, Measurement{Text: fmt.Sprintf("CV loss of exhaustive search above the lowest known, with %d hyperparameters minus with %d, same budget", high.Hyperparameters, low.Hyperparameters),
+		Brief:   fmt.Sprintf("excess CV loss of a grid, %d penalties minus %d", high.Hyperparameters, low.Hyperparameters),
 		Setting: setting(fmt.Sprintf("%d or %d", low.Hyperparameters, high.Hyperparameters)),
 		Ours:    rises("exhaustive"),
 		Control: &Control{Text: "a quasi-Newton search in its place", Ours: rises(searches.QuasiNewton)},
 		Remark:  fmt.Sprintf("With %d the budget is enough for a grid of %d values of each.", high.Hyperparameters, grid.PerAxis)}, aboveRule(0, ofSquaredLoss))
 	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss, random minus exhaustive search, %d hyperparameters, same budget", high.Hyperparameters),
+		Brief:   "CV loss, random minus exhaustive search",
 		Setting: setting(fmt.Sprint(high.Hyperparameters)),
 		Ours:    experiment.Compare(random.CV, grid.CV).Difference,
 		Control: &Control{Text: "exhaustive search in its place", Ours: experiment.Compare(grid.CV, grid.CV).Difference},
@@ -143,15 +148,18 @@ func (all *measurements) fewDimensions(r *searches.FewDimensionsResult) {
 	few, most := r.Rows[0], r.Rows[len(r.Rows)-1]
 	setting := describe(fmt.Sprintf(groupsSetting, "as many")+", as penalties matter; further penalties have no effect", freshSetting, r.Params.RidgeGroups, pick(r.Params, "Hyperparameters", "PerAxis"), "random search: as many points, log-uniform")
 	all.add(saysRandomBeatsGrid, Measurement{Text: fmt.Sprintf("CV loss, random minus exhaustive search, %d hyperparameters, of which %d matter, %d evaluations of each", r.Params.Hyperparameters, most.Matter, r.Points),
+		Brief:   "CV loss, random minus exhaustive search",
 		Setting: setting,
 		Ours:    most.RandomLess.Difference,
 		Control: &Control{Text: "exhaustive search in its place", Ours: experiment.Compare(most.Grid, most.Grid).Difference}}, belowRule(0, ofSquaredLoss))
 	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("share of data sets on which random search is below exhaustive search, with %d of %d hyperparameters that matter minus with %d that matter", few.Matter, r.Params.Hyperparameters, most.Matter),
+		Brief:   "share of wins of random search, few matter minus all",
 		Setting: setting,
 		Ours:    experiment.Compare(few.RandomBelow, most.RandomBelow).Difference,
 		Control: &Control{Text: fmt.Sprintf("%d matter in both cases", most.Matter), Ours: experiment.Compare(most.RandomBelow, most.RandomBelow).Difference},
 		Remark:  fmt.Sprintf("Where all matter, random search is below on a share of %s.", withMargin(most.RandomBelowOfSets))}, aboveRule(0, ofSets))
 	all.add(saysFewMatter, Measurement{Text: fmt.Sprintf("least share of %d penalties that carries nine tenths of the mean squared slope of the CV loss in their logarithms", r.Params.Features),
+		Brief:   "share of penalties with nine tenths of the slope",
 		Setting: describe(fmt.Sprintf(groupsSetting, r.Params.Features), freshSetting, r.Params.RidgeGroups, pick(r.Params, "Points")),
 		Ours:    experiment.EstimateOf(r.Carry),
 		Control: &Control{Text: "all matter alike", Ours: once(r.CarryEqual)}}, belowRule(.5, ofWhole))
@@ -163,7 +171,7 @@ func (all *measurements) regret(r *searches.RegretResult) {
 		beyond := symmetric(experiment.MedianOf(beyondQuarter(experiment.Less(row.Regrets.Random, row.Regrets.Bayesian), experiment.Less(row.Regrets.Start, row.Regrets.Bayesian))))
 		p := r.Params
 		p.BoxHigh = row.BoxHigh
-		all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("median of the lowest CV loss, random minus Bayesian search, %d penalties of at most %.3g", row.Hyperparameters, math.Pow(10, row.BoxHigh)),
+		all.add(saysFierceCompetitor, Measurement{Text: fmt.Sprintf("median of the lowest CV loss, random minus Bayesian search, %d penalties of at most %.3g", row.Hyperparameters, math.Pow(10, row.BoxHigh)), Brief: fmt.Sprintf("CV loss, random minus Bayesian, %d penalties", row.Hyperparameters),
 			Setting: describe(fmt.Sprintf(groupsSetting, row.Hyperparameters), freshSetting, p, "the first of them at the start; random search: log-uniform", improvement+"logarithms", "the margin is the wider side of a distribution-free interval of the median; over several draws: the mean of their medians"), Ours: random, Beyond: &beyond,
 			Control: &Control{Text: "the start minus the Bayesian search", Ours: start},
 			Remark:  fmt.Sprintf("The medians of the excess over the minimum are %s and %s. The Bayesian search is lower on %.3g %% of the data sets.", short(row.Random.Median), short(row.Bayesian.Median), 100*row.Wins)}, littleOf(start, "the start"))

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/differentiability"
@@ -881,6 +882,57 @@ func TestRemarksFollowFromResults(t *testing.T) {
 		for _, c := range Claims(r) {
 			if m := c.Measured[0]; c.Number == int(saysExploding)+1 && m.Remark != want {
 				t.Errorf("at the rate %v: %q, want %q", rate, m.Remark, want)
+			}
+		}
+	}
+}
+
+// The card of a sentence with two printed accuracies names each number that the published data do
+// not give.
+func TestAccuraciesNotOnPublishedData(t *testing.T) {
+	p := Printed.Rings
+	for _, c := range []struct {
+		accuracy, bayes float64
+		want            string
+	}{
+		{.865, .892, ""},
+		{.725, .892, "The paper's own data give an accuracy of 0.725 after 11 steps, not .865. "},
+		{.865, .915, "The paper's own data give a Bayes accuracy of 0.915 on that test set, not .892. "},
+		{.725, .915, "The paper's own data give an accuracy of 0.725 after 11 steps, not .865, and a Bayes accuracy of 0.915 on that test set, not .892. "},
+	} {
+		if got := notOnPublishedData(p, c.accuracy, c.bayes); !strings.HasPrefix(got, c.want) || (got == "") != (c.want == "") {
+			t.Errorf("%v, %v: %q", c.accuracy, c.bayes, got)
+		}
+	}
+}
+
+// The caveats of the recorded claims name the results that the verdicts do not show.
+func TestCaveats(t *testing.T) {
+	serial.Test(t)
+	caveats := make(map[sentence]string)
+	for _, c := range keptClaims(t) {
+		for _, m := range c.Measured {
+			caveats[sentence(c.Number-1)] += m.Caveat
+		}
+	}
+	for s, want := range map[sentence]string{saysEfficient: "The test loss is higher than by random search: 0.", saysMostTime: "By that reading the sentence does not hold.", saysAfterTen: "not .865, and a Bayes accuracy of "} {
+		if !strings.Contains(caveats[s], want) {
+			t.Errorf("claim %d: %q lacks %q", int(s)+1, caveats[s], want)
+		}
+	}
+}
+
+// Each measured quantity that may decide a claim has a name in a few words.
+func TestQuantitiesInBrief(t *testing.T) {
+	serial.Test(t)
+	const most = 55 // characters
+	for _, c := range keptClaims(t) {
+		for k, m := range c.Measured {
+			if n := utf8.RuneCountInString(m.InBrief()); n > most && (!m.Aside || k == 0) {
+				t.Errorf("claim %d: %d characters: %s", c.Number, n, m.InBrief())
+			}
+			if m.Brief != "" && utf8.RuneCountInString(m.Brief) > utf8.RuneCountInString(m.Text) {
+				t.Errorf("claim %d: %q is longer than %q", c.Number, m.Brief, m.Text)
 			}
 		}
 	}

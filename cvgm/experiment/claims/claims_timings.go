@@ -53,29 +53,32 @@ func (all *measurements) timings(t *Timings) {
 	published := elasticnet.DefaultElasticNet().K
 	const hour = 3600e9 // in ns
 	values := 1e6
-	all.add(saysFiveOrSix, Measurement{timed: true, Text: "hours that 10 values of each of 6 hyperparameters take, elastic net", Setting: t.setting(netTiming(published)+", each fit from scratch", "10⁶ values of the CV loss on one core"), Aside: true,
+	all.add(saysFiveOrSix, Measurement{timed: true, Text: "hours that 10 values of each of 6 hyperparameters take, elastic net", Brief: "hours for a grid of 10 values of 6 hyperparameters", Setting: t.setting(netTiming(published)+", each fit from scratch", "10⁶ values of the CV loss on one core"), Aside: true,
 		Ours:    t.estimate("cvgm.ElasticNetCold/value", "cvgm.ElasticNetCold/value", func(_, value float64) float64 { return values * value / hour }),
 		Control: &Control{Text: "two hyperparameters", Ours: once(100 * t.Lowest("cvgm.ElasticNetCold/value", "ns/op") / hour)},
 		Remark:  fmt.Sprintf("Nothing tells how long is prohibitive; the bound is a day. With the published code's %g s a step it would be %.0f hours. Each further hyperparameter takes ten times as long.", publishedStep, values*publishedStep*1e9/hour)}, aboveRule(24, ofWhole))
 	three := t.setting(netTiming(published)+", each fit from scratch", "rings, "+pick(kernels.DefaultRings(), "Train", "K", "P", "Hidden"), "XOR, "+pick(kernels.DefaultXOR(), "Train", "K", "P", "Hidden"), "one core")
 	oneMore := belowRule(2, ofWhole)
 	oneMore.text += ": less than one more loss, with which a difference gives the slope in one hyperparameter"
-	all.add(saysLittleOnTop, Measurement{timed: true, Text: "time of loss and gradient over that of the loss, the largest of three experiments", Setting: three, Ours: dearest,
+	all.add(saysLittleOnTop, Measurement{timed: true, Text: "time of loss and gradient over that of the loss, the largest of three experiments", Brief: "time of loss and gradient over that of the loss", Setting: three, Ours: dearest,
 		Control: &Control{Text: "the gradient by differences, two hyperparameters", Ours: once(1 + 2)},
 		Remark:  "On top of the loss come " + strings.Join(onTop, ", ") + "."}, oneMore)
 	little := belowRule(quarter, ofWhole)
 	little.text += ", of what differences cost"
-	all.add(saysLittleOnTop, Measurement{timed: true, Text: "time that the gradient adds to the loss over that of differences, one more loss for each hyperparameter, the largest of three experiments", Setting: three, Ours: quotients,
+	all.add(saysLittleOnTop, Measurement{timed: true, Text: "time that the gradient adds to the loss over that of differences, one more loss for each hyperparameter, the largest of three experiments", Brief: "time of the gradient over that of differences", Setting: three, Ours: quotients,
 		Control: &Control{Text: "differences in its place", Ours: once(1)}}, little)
 	evaluating := func(search string) experiment.Estimate {
 		return t.medianOf("cvgm/experiment/searches.Searcher/"+search, "evaluating/search")
 	}
 	both := evaluating("projected_gradient,_paper's_step")
+	alone := fmt.Sprintf("Line 4 can also be read as the gradient alone, whose share in the time of loss and gradient is %s. %s", withMargin(mostly), byLiteralReading[aboveRule(.5, ofWhole).judge(mostly, nil).Verdict])
 	all.add(saysMostTime, Measurement{timed: true, Text: "share of lines 3 and 4, the K fits, their loss and its gradient, in the time of CVGM's steps, elastic net",
+		Brief:   "share of the K fits in the time of CVGM's steps",
+		Caveat:  alone,
 		Setting: t.setting(netTiming(published)+", the fits from the last ones", "100 evaluations with the paper's step on one core"), Ours: both,
 		Control: &Control{Text: "a Bayesian search in their place", Ours: evaluating("Bayesian")},
-		Remark:  "To find the gradient, the paper's next sentence splits up the K fits, so that line 4 includes them. Line 4 can also be read as the gradient alone, the next row. " + byLiteralReading[aboveRule(.5, ofWhole).judge(mostly, nil).Verdict]}, aboveRule(.5, ofWhole))
-	all.add(saysMostTime, Measurement{timed: true, Text: "share of the gradient alone in the time of loss and gradient, the largest of three experiments", Setting: three, Ours: mostly, Aside: !math.IsNaN(both.Mean),
+		Remark:  "To find the gradient, the paper's next sentence splits up the K fits, so that line 4 includes them."}, aboveRule(.5, ofWhole))
+	all.add(saysMostTime, Measurement{timed: true, Text: "share of the gradient alone in the time of loss and gradient, the largest of three experiments", Brief: "share of the gradient alone in the time", Setting: three, Ours: mostly, Aside: !math.IsNaN(both.Mean),
 		remarks: byVerdict{ifHolds: "The gradient takes the larger part.", ifFails: "The fits take the larger part: their factors serve the gradient, too."}}, aboveRule(.5, ofWhole))
 	speedUp := func(k int) experiment.Estimate {
 		name := fmt.Sprintf("cvgm.ElasticNetStep/K=%d/workers=", k)
@@ -89,14 +92,14 @@ func (all *measurements) timings(t *Timings) {
 		caches = "Sharing the work gains a factor of 2 at most: caches or other work on the machine add to it."
 	}
 	for _, m := range []Measurement{
-		{Text: "time on one core over that on two, K = 2048, elastic net", Setting: steps(2048), Ours: many, Remark: caches},
+		{Text: "time on one core over that on two, K = 2048, elastic net", Brief: "time on one core over that on two", Setting: steps(2048), Ours: many, Remark: caches},
 		{Text: "time on one core over that on two, K = 128, elastic net", Setting: steps(128), Ours: speedUp(128), Aside: true, remarks: byVerdict{ifFails: "A step of so few small fits is over before a second core helps."}},
 	} {
 		m.timed, m.Control = true, &Control{Text: "one core in the place of two", Ours: once(1)}
 		all.add(saysSplitUp, m, aboveRule(1, ofWhole))
 	}
 	const ours = "cvgm.ElasticNetCold/gradient"
-	all.add(saysSpecialised, Measurement{timed: true, Text: "time of a step of the published code over one here, elastic net",
+	all.add(saysSpecialised, Measurement{timed: true, Text: "time of a step of the published code over one here, elastic net", Brief: "time of a step of the published code over one here",
 		Setting: t.setting(netTiming(published)+", each fit from scratch", fmt.Sprintf("one evaluation with gradient on one core; the published code: %g s, on another machine", publishedStep)),
 		Ours:    t.estimate(ours, ours, func(_, ours float64) float64 { return publishedStep * 1e9 / ours }),
 		Control: &Control{Text: "the published code itself", Ours: once(1)}, Remark: "The two times come from different machines."}, aboveRule(2, ofWhole))

@@ -1,10 +1,20 @@
 package claims
 
-import "cvgm/cvgm/experiment"
+import (
+	"cmp"
+
+	"cvgm/cvgm/experiment"
+)
 
 // A Measurement is one number by which a claim is judged.
 type Measurement struct {
 	Text string // the measured quantity, in words
+	// Brief is Text in a few words, for lists with one line for each claim. If it is empty, Text
+	// has few words itself.
+	Brief string
+	// Caveat is a sentence about results that the verdict does not show, but that its reader would
+	// miss. The card of the claim begins with it. If it is empty, there are no such results.
+	Caveat string
 	// Setting describes the conditions of the measurement: problem, data, sizes, start, bounds and
 	// budget. With these conditions, a reader can repeat the measurement with another program.
 	// Setting omits conditions that the table of claims shows elsewhere.
@@ -113,6 +123,9 @@ func (m *Measurement) testedEstimate() experiment.Estimate {
 	}
 	return m.Ours
 }
+
+// InBrief returns the measured quantity in a few words.
+func (m *Measurement) InBrief() string { return cmp.Or(m.Brief, m.Text) }
 
 func (m *Measurement) setRule(r rule) {
 	m.rule, m.Rule, m.Smallest, m.Reason = r, r.text, r.minSize.size, r.minSize.why

@@ -154,7 +154,7 @@ func ablationSetting(p samplesize.AblationParams, row samplesize.AblationRow) st
 	case samplesize.ProblemNetLog:
 		return describe(netSetting, freshSetting, p.Net.RegressionData, pick(p.Net, "K", "P"), p.NetLog, trainingSetting)
 	}
-	return describe(p.Rings.RingsData, pick(p.Rings, "Test"), p.Machine, "support vector machine ½·‖f‖² + C·Σ max(0, 1−yᵢ(f(xᵢ)+b)) with the kernel exp(−γ·‖x−x′‖²)", fmt.Sprintf("CV loss: squared hinge loss of K = %d uniform splits, p = %.6g", row.K, p.Rings.P), "test loss: share of errors", trainingSetting, "it is 0 to rounding where C and γ separate the rows with a margin, and the search ends at its first point there, so that another line search ends at other C and γ")
+	return describe(p.Rings.RingsData, pick(p.Rings, "Test"), p.Machine, "support vector machine ½·‖f‖² + C·Σ max(0, 1−yᵢ(f(xᵢ)+b)) with the kernel exp(−γ·‖x−x′‖²)", fmt.Sprintf("CV loss: squared hinge loss of K = %d random splits, p = %.6g", row.K, p.Rings.P), "test loss: share of errors", trainingSetting, "it is 0 to rounding where C and γ separate the rows with a margin, and the search ends at its first point there, so that another line search ends at other C and γ")
 }
 
 // rivalSetting describes the method with which CVGM is compared.
