@@ -296,7 +296,8 @@ func (p *parsed) calledDeclarations(statement ast.Stmt) []*declaration {
 
 // hashTokens returns a hash of the tokens in the source of a declaration, beginning at the given
 // offset. The hash includes directives to the compiler, such as //go:embed, and also the directives
-// that precede the offset. Other comments and the layout do not affect the hash.
+// that precede the offset. The compiler does not read //go:generate. Other comments and the layout do
+// not affect the hash.
 func hashTokens(kind token.Token, text []byte, offset int) string {
 	var s scanner.Scanner
 	f := token.NewFileSet().AddFile("", -1, len(text))
@@ -304,7 +305,7 @@ func hashTokens(kind token.Token, text []byte, offset int) string {
 	tokens := append([]byte(kind.String()), '\n')
 	for {
 		at, t, literal := s.Scan()
-		directive := t == token.COMMENT && strings.HasPrefix(literal, "//go:")
+		directive := t == token.COMMENT && strings.HasPrefix(literal, "//go:") && !strings.HasPrefix(literal, "//go:generate ")
 		switch {
 		case t == token.EOF:
 			sum := sha256.Sum256(tokens)

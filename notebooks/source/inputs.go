@@ -183,7 +183,7 @@ func (r *reach) link(at string) {
 		r.in["module "+p.Module] = p.Version
 		return
 	}
-	for _, name := range p.Others {
+	for _, name := range p.Assembly {
 		r.file(name)
 	}
 	for _, i := range r.m.parse(at).initialisers {
@@ -221,6 +221,9 @@ func (r *reach) addPackage(at string) {
 	}
 }
 
+// embeds matches the source of variables that embed files.
+var embeds = regexp.MustCompile(`(?m)^[ \t]*//go:embed `)
+
 // add adds declarations of a package to the inputs. It also adds everything that these declarations
 // mention, and the initialisers that may affect them.
 func (r *reach) add(at string, declarations ...*declaration) {
@@ -233,6 +236,11 @@ func (r *reach) add(at string, declarations ...*declaration) {
 		r.in[path.Join(r.m.listing.Packages[at].Folder, d.title)] = d.hash
 		for _, file := range []string{timingsFile, drawsFile} {
 			if bytes.Contains(d.text, []byte(`"`+path.Base(file)+`"`)) {
+				r.file(file)
+			}
+		}
+		if embeds.Match(d.text) {
+			for _, file := range r.m.listing.Packages[at].Embedded {
 				r.file(file)
 			}
 		}

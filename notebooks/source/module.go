@@ -47,13 +47,14 @@ type listing struct {
 }
 
 type listed struct {
-	Name    string
-	Folder  string   // relative to the root; "" for a package of another module
-	Module  string   // path of another module
-	Version string   // version of this other module
-	Files   []string // Go files
-	Others  []string // other files that the compiler reads
-	Imports []string // without packages of the standard library
+	Name     string
+	Folder   string   // relative to the root; "" for a package of another module
+	Module   string   // path of another module
+	Version  string   // version of this other module
+	Files    []string // Go files
+	Assembly []string // files of assembly
+	Embedded []string // files that variables of the package embed
+	Imports  []string // without packages of the standard library
 }
 
 // Root returns the root of the checkout. It is the first folder with a go.mod, from the working
@@ -223,12 +224,13 @@ func (l *listing) describe(root string, p goPackage) (*listed, error) {
 		l.Stamp = "none"
 	}
 	known.Folder = filepath.ToSlash(folder)
-	for _, name := range p.GoFiles {
-		known.Files = append(known.Files, path.Join(known.Folder, name))
+	inFolder := func(names []string) (paths []string) {
+		for _, name := range names {
+			paths = append(paths, path.Join(known.Folder, name))
+		}
+		return paths
 	}
-	for _, name := range slices.Concat(p.SFiles, p.EmbedFiles) {
-		known.Others = append(known.Others, path.Join(known.Folder, name))
-	}
+	known.Files, known.Assembly, known.Embedded = inFolder(p.GoFiles), inFolder(p.SFiles), inFolder(p.EmbedFiles)
 	return known, nil
 }
 

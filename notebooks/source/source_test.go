@@ -237,6 +237,7 @@ func TestAnEditMakesStaleWhatReachesIt(t *testing.T) {
 		// The following cases change comments, layout and tests.
 		{"figures/rings.go", "// Rings draws the rings.", "// Rings draws rings.\n//\n// Twice.", ""},
 		{"figures/rings.go", "red   = 1", "red = /* is */ 1", ""},
+		{"synth/s.go", "// of all pictures", "//go:generate go run font.go", ""},
 		{"synth/s.go", "// of all pictures", "", ""},
 		{"figures/rings_test.go", "package figures", "package figures_test", ""},
 		{"figures/xor_never.go", "panic(1)", "panic(2)", ""},
@@ -368,31 +369,35 @@ func TestListing(t *testing.T) {
 	}
 	t.Setenv("PATH", path)
 
-	writeFile(t, root, "figures/new.go", "package figures\n\nimport _ \"embed\"\n\n//go:embed page.html\nvar page string\n")
+	writeFile(t, root, "figures/new.go", "package figures\n\nimport _ \"embed\"\n\n//go:embed page.html\nvar page string\n\nfunc Page() string { return page }\n")
 	writeFile(t, root, "figures/page.html", "1")
 	now := openModule(t, root)
-	if got := now.listing.Packages["cvgm/figures"]; !slices.Contains(got.Files, "figures/new.go") || !slices.Contains(got.Others, "figures/page.html") {
+	if got := now.listing.Packages["cvgm/figures"]; !slices.Contains(got.Files, "figures/new.go") || !slices.Contains(got.Embedded, "figures/page.html") {
 		t.Errorf("%+v", got)
 	}
-	if hash := now.Cells(toyCells["rings"])["figures/page.html"]; hash == "" {
-		t.Error("an embedded file is no input")
+	page := append(slices.Clone(toyCells["rings"]), "%%\nfigures.Page()")
+	if hash := now.Cells(page)["figures/page.html"]; hash == "" {
+		t.Error("an embedded file is no input of what reads it")
 	}
-	writeFile(t, root, "figures/new.go", strings.ReplaceAll(string(now.files["figures/new.go"]), "page", "other"))
+	if hash := now.Cells(toyCells["rings"])["figures/page.html"]; hash != "" {
+		t.Error("an embedded file is an input of what does not read it")
+	}
+	writeFile(t, root, "figures/new.go", strings.ReplaceAll(string(now.files["figures/new.go"]), "page.html", "other.html"))
 	writeFile(t, root, "figures/other.html", "1")
 	for name, want := range map[string]bool{"figures/page.html": false, "figures/other.html": true} {
-		if _, counts := openModule(t, root).Cells(toyCells["rings"])[name]; counts != want {
+		if _, counts := openModule(t, root).Cells(page)[name]; counts != want {
 			t.Errorf("%s counts: %v", name, counts)
 		}
 	}
 
 	// The directive finds files in folders that are not packages.
-	writeFile(t, root, "figures/new.go", "package figures\n\nimport \"embed\"\n\n//go:embed testdata/* all:_pages\nvar pages embed.FS\n")
+	writeFile(t, root, "figures/new.go", "package figures\n\nimport \"embed\"\n\n//go:embed testdata/* all:_pages\nvar pages embed.FS\n\nfunc Page() any { return pages }\n")
 	writeFile(t, root, "figures/testdata/a.txt", "1")
 	writeFile(t, root, "figures/_pages/a.txt", "1")
 	openModule(t, root)
 	for _, name := range []string{"figures/testdata/b.txt", "figures/_pages/.b.txt"} {
 		writeFile(t, root, name, "1")
-		if _, counts := openModule(t, root).Cells(toyCells["rings"])[name]; !counts {
+		if _, counts := openModule(t, root).Cells(page)[name]; !counts {
 			t.Errorf("%s does not count", name)
 		}
 	}
