@@ -2,7 +2,7 @@ package dense
 
 import "golang.org/x/sys/cpu"
 
-//go:generate go -C vector run main.go small.go lanes.go substitution.go logistic.go working.go widths.go -out ../vector_amd64.s -stubs ../vector_amd64.go -pkg dense
+//go:generate go -C vector run main.go products.go small.go lanes.go logistic.go best.go dots.go substitution.go rows.go halves.go working.go widths.go -out ../vector_amd64.s -stubs ../vector_amd64.go -pkg dense
 
 // vectors reports whether the processor has the vector units that the assembly needs. If it does
 // not, the Go code next to each call of assembly computes the result. The Go code gives the same
