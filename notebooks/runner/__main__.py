@@ -531,7 +531,8 @@ def first_text(notebook):
     text = next(texts, "")
     if re.search(r"^(\||<)", text, re.MULTILINE):
         return ""
-    return re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text.replace("**", "")).strip()
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", text.replace("**", ""))
+    return re.sub(r"\*(\S[^*\n]*)\*", r"\1", text).strip()
 
 
 def printed(notebook):

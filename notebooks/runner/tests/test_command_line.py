@@ -46,7 +46,7 @@ class CommandLine(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             notebook = Path(folder) / "01_net.ipynb"
             for content, want in (
-                (shown("**The loss is 1.**  At the start 2.\n\n[Claim 3](claims.md) judges.", "later"), "The loss is 1.  At the start 2.\n\nClaim 3 judges."),
+                (shown("**The loss is 1.**  At the start 2.\n\n* [Claim 3](claims.md) judges *it*.", "later"), "The loss is 1.  At the start 2.\n\n* Claim 3 judges it."),
                 (shown("**Claims**\n\n| a | b |\n| - | - |", "later"), ""),
                 (shown("a caption\n\n<details>words</details>"), ""),
                 (shown(), ""),
