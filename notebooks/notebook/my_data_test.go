@@ -37,7 +37,7 @@ func Example_pipeline() {
 
 	fmt.Printf("%d houses; the first costs %.0f and is predicted at %.0f\n", len(predictions), rows.Y[0], predictions[0])
 	// Output:
-	// 80 houses; the first costs 509 and is predicted at 441
+	// 80 houses; the first costs 509 and is predicted at 446
 }
 
 // The notebook and the example contain the same program.

@@ -49,7 +49,7 @@ CLAIMS = "figures/out/00_start/claims.md"
 # Sentences below the findings that README leaves out: they explain a bar, for which a page of a
 # host has no room, and a rule, which 00_start has, too; or they tell of sources that have changed
 # since the draws, which the linked page of the claims tells, too.
-LEFT_OUT = re.compile(r"(In a bar|The words of a finding) .*?\.( |$)|The sources of .*? have changed since the \d+ draws were recorded\. (Draw 0, computed again, has the same numbers: .*?\.|That has moved these rows .*? anew\.)( |$)")
+LEFT_OUT = re.compile(r"(In a bar|A finding's words) .*?\.( |$)|The sources of .*? have changed since the \d+ draws were recorded\. (Draw 0, computed again, has the same numbers: .*?\.|That has moved these rows .*? anew\.)( |$)")
 
 
 def short(findings):

@@ -19,7 +19,7 @@ class Readme(unittest.TestCase):
             self.assertEqual(readme.with_findings("new\n"), new)
 
     def test_readme_lists_the_findings_without_bars(self):
-        text = "**Findings**\n\n| Finding | Number | Beside what matters | Verdict | Shown in |\n| :-- | --: | :-- | :-- | :-- |\n| One holds: share | 1 ± 2 | `··[●│·]··` | differs | 03_sample_size |\n| Two | 3 | – | paper's error | 04_xor |\n\n2 claims: 1 differs. Intervals. In a bar ● is it; within [ ] it is too small to matter. The words of a finding follow. The sources of a.A, b.B have changed since the 10 draws were recorded. Draw 0, computed again, has the same numbers: none has moved. The end.\n"
+        text = "**Findings**\n\n| Finding | Number | Beside what matters | Verdict | Shown in |\n| :-- | --: | :-- | :-- | :-- |\n| One holds: share | 1 ± 2 | `··[●│·]··` | differs | 03_sample_size |\n| Two | 3 | – | paper's error | 04_xor |\n\n2 claims: 1 differs. Intervals. In a bar ● is it; within [ ] it is too small to matter. A finding's words follow. The sources of a.A, b.B have changed since the 10 draws were recorded. Draw 0, computed again, has the same numbers: none has moved. The end.\n"
         want = "* One holds: share: **1 ± 2**. Differs, [03](notebooks/03_sample_size.ipynb).\n* Two: **3**. Paper's error, [04](notebooks/04_xor.ipynb).\n\n2 [claims](figures/out/00_start/claims.md): 1 differs. Intervals. The end.\n"
         self.assertEqual(readme.short(text), want)
         moved = "Draw 0, computed again, has the same numbers: none has moved.", "That has moved these rows of draw 0 by more than a tenth of their standard error: 1a, 2b. The command ./reproduce.sh --again 10 records the draws anew."
