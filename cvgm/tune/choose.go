@@ -88,7 +88,7 @@ func (w *tuning) setResult(c Candidate) {
 // is better, chooseModel replaces the winner and warns. It also warns if one of these may be
 // better. chooseModel returns an error only if ctx ends.
 func (w *tuning) chooseModel() error {
-	choice, why := w.choice()
+	choice, why := w.result.best()
 	if choice == ChoseWinner {
 		if why != "" {
 			w.warnFirst(MaybeWorse, "%s", why)
@@ -136,23 +136,23 @@ func distinctTexts(a, b float64) (string, string) {
 	}
 }
 
-// choice returns the best choice and a text. If the winner is the best choice, the text is a doubt
-// about the winner, or "" if there is none. Otherwise the text is the reason for the choice.
-func (w *tuning) choice() (Choice, string) {
-	out := w.result
-	constant, _ := out.Risk.comparisonWith(constantName)
-	byDefault, _ := out.Risk.comparisonWith(defaultName)
-	above := out.Loss > out.ConstantLoss+improvementUnit*math.Abs(out.ConstantLoss)
+// best returns the best choice and a text, for a result whose Model is the winner's. If the winner
+// is the best choice, the text is a doubt about the winner, or "" if there is none. Otherwise the
+// text is the reason for the choice.
+func (t *Tuned) best() (Choice, string) {
+	constant, _ := t.Risk.comparisonWith(constantName)
+	byDefault, _ := t.Risk.comparisonWith(defaultName)
+	above := t.Loss > t.ConstantLoss+improvementUnit*math.Abs(t.ConstantLoss)
 	reason := ""
 	switch {
 	case above:
-		tuned, constant := distinctTexts(out.Loss, out.ConstantLoss)
+		tuned, constant := distinctTexts(t.Loss, t.ConstantLoss)
 		reason = fmt.Sprintf("The CV loss of the tuned model, %s, is above the loss of a constant prediction, %s", tuned, constant)
 	case constant.Worse():
 		reason = fmt.Sprintf("Tuning is %v", constant)
 	case byDefault.Worse():
 		reason = fmt.Sprintf("Tuning is %v", byDefault)
-		if out.DefaultLoss <= out.ConstantLoss {
+		if t.DefaultLoss <= t.ConstantLoss {
 			return ChoseDefault, reason
 		}
 	case maybeWorse(constant):
@@ -162,7 +162,7 @@ func (w *tuning) choice() (Choice, string) {
 	default:
 		return ChoseWinner, ""
 	}
-	if byDefault.Worse() && out.DefaultLoss <= out.ConstantLoss && out.Risk.Default.Mean < out.Risk.Constant.Mean {
+	if byDefault.Worse() && t.DefaultLoss <= t.ConstantLoss && t.Risk.Default.Mean < t.Risk.Constant.Mean {
 		return ChoseDefault, reason
 	}
 	return ChoseConstant, reason

@@ -140,8 +140,12 @@ func TestTuneChoice(t *testing.T) {
 			w.result.Risk.Default.Mean = -1
 		}
 		w.result.Risk.Constant.Mean = 2 * w.result.Risk.Default.Mean // above 1, below −1
-		if got, why := w.choice(); got != test.want || (why != "") != (test.doubt || test.want != ChoseWinner) {
+		if got, why := w.result.best(); got != test.want || (why != "") != (test.doubt || test.want != ChoseWinner) {
 			t.Errorf("%s: choice %v, %q", name, got, why)
+		}
+		kept := w.result.Verdict() // as with KeepWinner
+		if w.result.Choice = test.want; test.want != ChoseWinner && strings.NewReplacer(", which Model is", "", ", with which Model is fitted", "").Replace(w.result.Verdict()) != kept {
+			t.Errorf("%s: %q, but %q with KeepWinner", name, w.result.Verdict(), kept)
 		}
 	}
 }

@@ -32,26 +32,28 @@ func maybeWorse(c assess.Comparison) bool {
 }
 
 // Verdict returns a sentence that names the model to use, or two models if nothing decides between
-// them. The sentence follows from Choice, ConstantLoss and Risk.Comparisons.
+// them. The sentence follows from Choice, the CV losses and Risk. It names the same model with and
+// without Tuner.KeepWinner.
 func (t *Tuned) Verdict() string {
 	constant, compared := t.Risk.comparisonWith(constantName)
 	byDefault, _ := t.Risk.comparisonWith(defaultName)
 	rival, _ := t.Risk.comparisonWith(rivalName(t.Risk))
+	choice, asConstant, asDefault := t.Choice, ", which Model is", ", with which Model is fitted"
+	if choice == ChoseWinner { // Model is the winner's also with KeepWinner, or if the better model cannot be fitted
+		choice, _ = t.best()
+		asConstant, asDefault = "", ""
+	}
 	switch {
-	case t.Choice == ChoseConstant && (constant.Worse() || byDefault.Worse()):
-		return "Use a constant prediction, which Model is: the tuned model is worse."
-	case t.Choice == ChoseConstant:
-		return "Use a constant prediction, which Model is: the CV loss of the tuned model is higher."
-	case t.Choice == ChoseDefault:
-		return "Use the default hyperparameters, with which Model is fitted: the tuned model is worse."
+	case choice == ChoseConstant && (constant.Worse() || byDefault.Worse()):
+		return "Use a constant prediction" + asConstant + ": the tuned model is worse."
+	case choice == ChoseConstant:
+		return "Use a constant prediction" + asConstant + ": the CV loss of the tuned model is higher."
+	case choice == ChoseDefault:
+		return "Use the default hyperparameters" + asDefault + ": the tuned model is worse."
 	case t.ConstantLoss == 0:
 		return "Use a constant prediction: its CV loss is 0."
 	case !compared:
 		return "Not decided: there is no nested estimate that compares the tuned model with a constant prediction."
-	case constant.Worse():
-		return "Use a constant prediction: the tuned model is worse."
-	case byDefault.Worse():
-		return "Use the default hyperparameters: the tuned model is worse."
 	case rival.Worse():
 		return fmt.Sprintf("Use %s: the tuned model is worse.", rival.With)
 	case !constant.Better():
