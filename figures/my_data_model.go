@@ -153,7 +153,7 @@ func baselineNote(r *mydata.Result) string {
 	if n := len(all) - most; n > 0 {
 		all = append(all[:most], fmt.Sprintf("… %d more", n))
 	}
-	return " Each level is compared with the most frequent one of its column: " + strings.Join(all, ", ") + "."
+	return " Each level is compared with the level of its column that has the most rows or weight: " + strings.Join(all, ", ") + "."
 }
 
 // myOrder returns the indices of a model's largest coefficients, the largest first.

@@ -274,16 +274,23 @@ func TestSignificant(t *testing.T) {
 
 // The caption of the coefficients, and the text about them, name the level of each comparison.
 func TestMyDataNamesBaselines(t *testing.T) {
-	var b strings.Builder
+	var b, weighted strings.Builder
 	b.WriteString("town,x,y\n")
+	weighted.WriteString("weight,town,x,y\n")
 	for i := range 24 {
 		town := []string{"Ulm", "Bonn", "Ulm", "Trier"}[i%4]
-		fmt.Fprintf(&b, "%s,%d,%d\n", town, i*i%7, i*i%7+map[string]int{"Trier": 40}[town])
+		row := fmt.Sprintf("%s,%d,%d\n", town, i*i%7, i*i%7+map[string]int{"Trier": 40}[town])
+		b.WriteString(row)
+		fmt.Fprintf(&weighted, "%d,%s", 1+map[string]int{"Trier": 8}[town], row)
 	}
 	r := myResult(t, b.String(), func(p *mydata.MyDataParams) { p.OuterFolds = 0 })
 	caption := MyDataCoefficients(r)[0].(*Figure).Caption
-	if want := " Each level is compared with the most frequent one of its column: Ulm (12 rows) of town."; !strings.Contains(caption, want) {
+	if want := " Each level is compared with the level of its column that has the most rows or weight: Ulm (12 rows) of town."; !strings.Contains(caption, want) {
 		t.Errorf("%s lacks%s", caption, want)
+	}
+	heavy := myResult(t, weighted.String(), func(p *mydata.MyDataParams) { p.OuterFolds, p.Weights = 0, "weight" })
+	if caption, want := MyDataCoefficients(heavy)[0].(*Figure).Caption, "has the most rows or weight: Trier (6 rows) of town."; !strings.Contains(caption, want) {
+		t.Errorf("%s lacks %s", caption, want)
 	}
 	text := readings.MyDataCoefficients(r)
 	if want := "One standard deviation more of “town=Trier”, compared with Ulm (12 rows), moves the prediction by "; !strings.Contains(text, want) {
