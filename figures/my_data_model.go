@@ -6,7 +6,9 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
+	"cvgm/cvgm/experiment"
 	"cvgm/cvgm/experiment/mydata"
 	"cvgm/figures/internal/chart"
 
@@ -26,23 +28,19 @@ const mostLetters = 40
 // returns "(no name)".
 func fullName(name string) string { return cmp.Or(name, "(no name)") }
 
-// labelName returns a name that the user has given, on one line that fits a label. It cuts off the
-// end of a long name.
+// labelName returns a name that the user has given, on one line that fits a label. It cuts a long
+// name in the middle.
 func labelName(name string) string {
 	name = fullName(strings.TrimSpace(chart.Pictured(strings.ReplaceAll(name, "\n", " "))))
 	// The width of a label is at most maxWidth times the font size. The second limit, maxLetters,
 	// prevents very long labels of narrow letters.
 	const maxWidth, maxLetters = 12, 56
 	style := chart.KeyText()
-	runes := []rune(name)
-	if len(runes) <= maxLetters && style.Width(name) <= maxWidth*style.Font.Size {
-		return name
+	short := experiment.Shortened(name, maxLetters)
+	for n := utf8.RuneCountInString(short) - 1; n > 0 && style.Width(short) > maxWidth*style.Font.Size; n-- {
+		short = experiment.Shortened(name, n)
 	}
-	runes = runes[:min(len(runes), maxLetters)]
-	for len(runes) > 0 && style.Width(string(runes)+"…") > maxWidth*style.Font.Size {
-		runes = runes[:len(runes)-1]
-	}
-	return string(runes) + "…"
+	return short
 }
 
 // modelTitle returns a title for a model. It contains the target or, if there are several models,

@@ -292,6 +292,13 @@ func TestMyDataNamesBaselines(t *testing.T) {
 	if caption, want := MyDataCoefficients(heavy)[0].(*Figure).Caption, "has the most rows or weight: Trier (6 rows) of town."; !strings.Contains(caption, want) {
 		t.Errorf("%s lacks %s", caption, want)
 	}
+	long := strings.Repeat("a long name ", 9)
+	named := myResult(t, strings.Replace(b.String(), "town", long+"of towns", 1), func(p *mydata.MyDataParams) { p.OuterFolds = 0 })
+	for _, text := range []string{named.Screen(), readings.MyDataCoefficients(named), labelName(named.Models[0].Features[1])} {
+		if !strings.Contains(text, "towns=Trier") {
+			t.Errorf("%s lacks the level Trier", text)
+		}
+	}
 	text := readings.MyDataCoefficients(r)
 	if want := "One standard deviation more of “town=Trier”, compared with Ulm (12 rows), moves the prediction by "; !strings.Contains(text, want) {
 		t.Errorf("%s lacks %s", text, want)

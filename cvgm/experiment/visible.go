@@ -32,3 +32,13 @@ func Visible(text string) string {
 	}
 	return b.String()
 }
+
+// Shortened returns a text with at most the given number of letters, which is at least 1. It cuts a
+// long text in the middle, because the names of features often differ only at their ends.
+func Shortened(text string, letters int) string {
+	runes := []rune(text)
+	if len(runes) <= letters {
+		return text
+	}
+	return string(runes[:letters/2]) + "…" + string(runes[len(runes)-(letters-1)/2:])
+}

@@ -27,6 +27,25 @@ func TestVisible(t *testing.T) {
 			t.Errorf("%q becomes %q", want, again)
 		}
 	}
+	// A long name is cut in the middle, because the levels of a column differ at the ends of their names.
+	for text, want := range map[string]string{
+		"":                    "",
+		"a b":                 "a b",
+		"seven 7":             "seven 7",
+		"neighbourhood=north": "nei…rth",
+		"neighbourhood=south": "nei…uth",
+		"ääääöööö":            "äää…ööö",
+	} {
+		if got := Shortened(text, 7); got != want {
+			t.Errorf("%q is shortened to %q, want %q", text, got, want)
+		}
+	}
+	if got := Shortened("abc", 1); got != "…" {
+		t.Errorf("%q", got)
+	}
+	if got := Shortened("abc", 2); got != "a…" {
+		t.Errorf("%q", got)
+	}
 	if long := strings.Repeat("a", 10000); Visible(long) != long {
 		t.Error("a long text is cut")
 	}

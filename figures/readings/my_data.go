@@ -16,11 +16,7 @@ const mostLetters = 40
 
 // nameOf returns a name from a user's file for use in a sentence.
 func nameOf(name string) string {
-	runes := []rune(experiment.Visible(strings.TrimSpace(name)))
-	if len(runes) > mostLetters {
-		runes = append(runes[:mostLetters-1], '…')
-	}
-	return "“" + string(runes) + "”"
+	return "“" + experiment.Shortened(experiment.Visible(strings.TrimSpace(name)), mostLetters) + "”"
 }
 
 // MyDataPredictions describes the predictions. For a numeric target, it describes the size and the

@@ -271,11 +271,7 @@ func (m Model) largestFirst() []int {
 // shortened returns name on one line, without invisible characters and with at most maxLetters
 // letters.
 func shortened(name string, maxLetters int) string {
-	runes := []rune(experiment.Visible(strings.TrimSpace(name)))
-	if len(runes) <= maxLetters {
-		return string(runes)
-	}
-	return string(runes[:maxLetters-1]) + "…"
+	return experiment.Shortened(experiment.Visible(strings.TrimSpace(name)), maxLetters)
 }
 
 // A screen collects the lines of the text.
