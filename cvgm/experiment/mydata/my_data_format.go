@@ -102,7 +102,7 @@ var (
 	csvField   = regexp.MustCompile(`\bCSV\.(Target|Positive|Numeric|Categorical|Numbers|Dates|Ignore|Group|Weights|Missing|MissingTexts|Comma)\b`)
 	tunerField = strings.NewReplacer("Tuner.OuterFolds", "OuterFolds", "OuterFolds: -1", "OuterFolds=0", "OuterFolds −1", "OuterFolds=0", "MaxTime,", "Seconds,", "MaxTime ended", "Seconds ended",
 		", and use Table.Binary", "", `put "" into Ignore`, `put "" into Ignore (-p Ignore=, does)`,
-		`use "\t"`, `use "tab"`)
+		`use "\t"`, `use "tab"`, "Tuner.Splits to cvgm.TimeSplits", "Tuner.Splits to cvgm.TimeSplits in a program of your own")
 )
 
 // byParameters returns text with the names of parameters in place of the names of the library's

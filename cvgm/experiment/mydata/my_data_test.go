@@ -738,3 +738,16 @@ func TestSentencesOfStrangers(t *testing.T) {
 		}
 	}
 }
+
+// A warning names only parameters of my data as such: Tuner.Splits, which is none, needs a program.
+func TestDatesNeedAProgram(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("sold,y\n")
+	for i := range 30 {
+		fmt.Fprintf(&b, "2024-%02d-%02d,%d\n", 1+i/10, 1+i%10*2, i*i%11)
+	}
+	screen := strings.Join(strings.Fields(runMyData(t, myFile(t, b.String())).Screen()), " ")
+	if want := `Warning: Column "sold" holds dates, but the folds are random`; !strings.Contains(screen, want) || !strings.Contains(screen, "set Tuner.Splits to cvgm.TimeSplits in a program of your own.") {
+		t.Error(screen)
+	}
+}
