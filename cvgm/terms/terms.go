@@ -88,7 +88,7 @@ func Band(name string, columns ...string) Term {
 }
 
 // Linear returns a linear function of the given columns, without a penalty. The columns may be
-// numeric or categorical. A categorical column has a weight for each level except the most frequent.
+// numeric or categorical. A categorical column has a weight for each level except the baseline.
 func Linear(columns ...string) Term {
 	return Term{Name: strings.Join(columns, ", "), Columns: slices.Clone(columns), Kind: table.PlainEffect}
 }
