@@ -44,68 +44,95 @@ var mapKinds = []mapKind{
 const mapMean, mapInterval = "mean of the cells", "95 % interval of the mean"
 
 var (
-	mapMeanStyle     = Style{Color: Black, Glyph: chart.TickGlyph{}, GlyphRadius: 6}
-	mapIntervalStyle = Style{Color: chart.Pale, Width: 9}
+	mapMeanStyle     = Style{Color: Black, Glyph: chart.TickGlyph{}, GlyphRadius: 3}
+	mapIntervalStyle = Style{Color: chart.Pale, Width: 4.5}
 )
 
+// mapWidth is the width of the figures of both maps.
+const mapWidth = 9 * vg.Inch
+
 // GradientMap shows the two differences of test losses for each value of each factor: in all cells
-// with this value, and on average. Each problem has a row of panels. All panels have the same axes.
+// with this value, and on average. Each problem has a row of panels. The panels have the same axes,
+// but a panel whose differences are much smaller than in the others has an x axis of its own.
 func GradientMap(r *manyhyper.MapResult) *Figure {
-	f := &Figure{Name: "gradient_map", Width: 11 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Many hyperparameters by the CV gradient, against the training gradient (left) and one hyperparameter (right). Each factor has all cells of its panel, in a row for each value. A cell is better or worse if the 95 %% interval of its difference, over %d data sets (%d of weights), excludes 0, and otherwise unclear.", r.Params.DataSets, r.Params.RingsDataSets)}
+	f := &Figure{Name: "gradient_map", Width: mapWidth, Legend: LegendBelow,
+		Caption: fmt.Sprintf("Left of 0, many hyperparameters by the CV gradient have a lower test loss than by the training gradient (left), or than one hyperparameter (right). A cell is one combination of the values of the four factors; it appears once under each factor. It is unclear if the 95 %% interval of its difference, over %d data sets (%d of weights), contains 0.", r.Params.DataSets, r.Params.RingsDataSets)}
 	for _, k := range mapKinds {
 		f.Entries = append(f.Entries, LegendEntry{Name: "cell, " + k.name, Style: k.mark})
 	}
 	f.Entries = append(f.Entries, LegendEntry{Name: mapMean, Style: mapMeanStyle}, LegendEntry{Name: mapInterval, Style: mapIntervalStyle})
-	left, right := mapReach(r)
-	const rowHeight = 17
-	rows := drawMaps(f, r, rowHeight, func(p *Panel, rows []mapRow, d mapDifference) {
-		p.Grid().Plot.X.Label.Text = fmt.Sprintf("← %s   ·   difference / larger test loss   ·   worse →", d.better)
-		drawMap(p, rows, d, right-left)
+	var all mapReach
+	for _, problem := range manyhyper.MapProblems {
+		for _, d := range mapDifferences {
+			all.include(reachOf(r, problem, d))
+		}
+	}
+	const rowHeight = 18
+	reaches := map[*Panel]mapReach{}
+	rows := drawMaps(f, r, rowHeight, func(p *Panel, problem string, rows []mapRow, d mapDifference) {
+		reach := all
+		const much = 5
+		if own := reachOf(r, problem, d); own.left < own.right && much*(own.right-own.left) < all.right-all.left {
+			reach = own
+			p.Plot.Title.Text = problem + " (other scale)\n" + d.title
+		}
+		reaches[p] = reach.widened()
+		p.Grid().Plot.X.Label.Text = fmt.Sprintf("difference / larger test loss\n← %s   ·   worse →", d.better)
+		drawMap(p, rows, d, reaches[p].right-reaches[p].left)
 	})
-	for _, p := range slices.Concat(f.Panels...) {
-		p.Range(left, right, .4-float64(rows), .6)
+	for p, reach := range reaches {
+		p.Range(reach.left, reach.right, .4-float64(rows), .9)
 	}
 	return f
 }
 
-// mapReach returns the ends of an axis for the differences of all cells and for the intervals of
-// the means.
-func mapReach(r *manyhyper.MapResult) (left, right float64) {
-	include := func(v float64) {
+// A mapReach has the ends of an axis. The axis contains 0.
+type mapReach struct{ left, right float64 }
+
+func (a *mapReach) include(b mapReach) {
+	for _, v := range []float64{b.left, b.right} {
 		if chart.Drawable(v) {
-			left, right = min(left, v), max(right, v)
+			a.left, a.right = min(a.left, v), max(a.right, v)
 		}
 	}
-	for _, d := range mapDifferences {
-		for _, c := range r.Cells {
-			include(d.ofCell(c).Mean)
-		}
-		for _, e := range r.Effects {
-			mean := d.ofEffect(e)
-			include(mean.Mean - mean.Margin)
-			include(mean.Mean + mean.Margin)
+}
+
+// widened adds a margin at both ends.
+func (a mapReach) widened() mapReach {
+	const share, least = .04, .001
+	beside := max(share*(a.right-a.left), least)
+	return mapReach{a.left - beside, a.right + beside}
+}
+
+// reachOf returns the reach of a panel: the differences of its cells, and the intervals of its
+// means.
+func reachOf(r *manyhyper.MapResult, problem string, d mapDifference) (reach mapReach) {
+	for _, c := range r.CellsOf(problem) {
+		v := d.ofCell(c).Mean
+		reach.include(mapReach{v, v})
+	}
+	for _, e := range r.Effects {
+		if mean := d.ofEffect(e); e.Problem == problem {
+			reach.include(mapReach{mean.Mean - mean.Margin, mean.Mean + mean.Margin})
 		}
 	}
-	const share, least = .04, .01
-	beside := max(share*(right-left), least)
-	return left - beside, right + beside
+	return reach
 }
 
 // drawMaps adds a row of panels for each problem, with a column for each difference, and sets the
 // height of the figure. The function draw draws the rows of a map into a panel. The result is the
 // largest number of rows in a panel. The height of a row is in points.
-func drawMaps(f *Figure, r *manyhyper.MapResult, rowHeight vg.Length, draw func(p *Panel, rows []mapRow, d mapDifference)) (most int) {
+func drawMaps(f *Figure, r *manyhyper.MapResult, rowHeight vg.Length, draw func(p *Panel, problem string, rows []mapRow, d mapDifference)) (most int) {
 	for _, problem := range manyhyper.MapProblems {
 		var panels []*Panel
 		for _, d := range mapDifferences {
-			p, rows := NewPanel(d.name+", "+problem, problem+": "+d.title, "", ""), mapRows(r, problem, d)
-			draw(p, rows, d)
+			p, rows := NewPanel(d.name+", "+problem, problem+"\n"+d.title, "", ""), mapRows(r, problem, d)
+			draw(p, problem, rows, d)
 			panels, most = append(panels, p), max(most, len(rows))
 		}
 		f.Panels = append(f.Panels, panels)
 	}
-	const around = 68 // height of a panel's title and labels, in points
+	const around = 90 // height of a panel's title and labels, in points
 	f.Height = vg.Length(len(f.Panels)) * (around + rowHeight*vg.Length(most))
 	return most
 }
@@ -147,38 +174,41 @@ func mapRows(r *manyhyper.MapResult, problem string, d mapDifference) (rows []ma
 	return rows
 }
 
-// drawMap draws the mean of each row and a mark for each cell. The argument length is the length of
-// the x axis.
+// drawMap draws a mark for each cell, and below the marks of each row their mean. The argument length
+// is the length of the x axis.
 func drawMap(p *Panel, rows []mapRow, d mapDifference, length float64) {
-	const near = .017 // a share of the axis, about the width of a mark
+	const (
+		near         = .026     // a share of the axis, about the width of a mark
+		above, below = .15, .23 // distances of the cells and of their mean from the middle of the row
+	)
 	labels, at, means := make([]string, len(rows)), make([]float64, len(rows)), make([]experiment.Estimate, len(rows))
 	var x, y [3][]float64
 	for k, row := range rows {
-		labels[k], at[k], means[k] = row.label, 0-float64(k), row.mean // not −0
+		labels[k], at[k], means[k] = row.label, -below-float64(k), row.mean // the place of the mean
 		if row.label == "" {
 			at[k] = math.NaN()
 		}
 		values := chart.Mapped(row.cells, func(c manyhyper.MapCell) float64 { return d.ofCell(c).Mean })
 		for i, offset := range laneOffsets(values, near*length) {
 			kind := 1 + d.ofCell(row.cells[i]).Sign()
-			x[kind], y[kind] = append(x[kind], values[i]), append(y[kind], at[k]+offset)
+			x[kind], y[kind] = append(x[kind], values[i]), append(y[kind], above-float64(k)+offset)
 		}
 	}
 	p.VLine("no difference", 0, Style{Color: Grey, Width: 1, Unlisted: true})
 	mean, low, high := meansAndEnds(means)
 	p.Strokes(mapInterval, low, at, high, at, mapIntervalStyle)
+	p.Scatter(mapMean, mean, at, mapMeanStyle)
 	for kind, k := range mapKinds {
 		p.Scatter("cell, "+k.name, x[kind], y[kind], k.mark)
 	}
-	p.Scatter(mapMean, mean, at, mapMeanStyle)
 	p.Rows(vg.Length(math.Inf(1)), labels)
 }
 
-// laneOffsets returns the offset of each of the ascending values from the middle of its row, in rows.
-// Values that are less than near apart are in different lanes, beside the middle. All other values
-// are in the middle.
+// laneOffsets returns the height of each of the ascending values above the lowest lane of its row, in
+// rows. Values that are less than near apart are in different lanes. All other values are in the
+// lowest lane.
 func laneOffsets(values []float64, near float64) (offsets []float64) {
-	const apart, most = .32, .84 // distance of two lanes, and largest distance of the outer lanes
+	const apart, most = .27, .44 // distance of two lanes, and largest distance of the outer lanes
 	for from, to := 0, 0; from < len(values); from = to {
 		var last []float64 // value in each lane
 		var lanes []int
@@ -189,9 +219,8 @@ func laneOffsets(values []float64, near float64) (offsets []float64) {
 			}
 			last[lane], lanes = values[to], append(lanes, lane)
 		}
-		between := float64(len(last) - 1)
 		for _, lane := range lanes {
-			offsets = append(offsets, (between/2-float64(lane))*min(apart, most/max(between, 1)))
+			offsets = append(offsets, float64(lane)*min(apart, most/float64(max(len(last)-1, 1))))
 		}
 	}
 	return offsets
@@ -226,8 +255,8 @@ func GradientMapTable(r *manyhyper.MapResult) *Table {
 // a mark of each.
 func KeptGradientMap() *Figure {
 	r := manyhyper.KeptMap()
-	f := &Figure{Name: "gradient_map_kept", Width: 11 * vg.Inch, Legend: LegendBelow,
-		Caption: fmt.Sprintf("The cells of the kept map, with %d data sets each (%d of weights). A cell is better or worse if the 95 %% interval of its difference excludes 0, and otherwise unclear. At the right: the mean difference as a share of the larger loss, and the number of cells.", r.Params.DataSets, r.Params.RingsDataSets)}
+	f := &Figure{Name: "gradient_map_kept", Width: mapWidth, Legend: LegendBelow,
+		Caption: fmt.Sprintf("A finer grid of values, stored with the notebook: %d cells a panel, %d data sets each (%d of weights). A cell is one combination of the values. Better: the first of the two in the title clearly has the lower test loss, as above; a negative mean favours it.", len(r.CellsOf(manyhyper.MapOfPenalties)), r.Params.DataSets, r.Params.RingsDataSets)}
 	const rowHeight = 12
 	rows := drawMaps(f, r, rowHeight, drawMapShares)
 	for _, p := range slices.Concat(f.Panels...) {
@@ -238,7 +267,7 @@ func KeptGradientMap() *Figure {
 
 // drawMapShares draws a bar for each row, with a part for each kind of cells. Above the rows is the
 // head of the texts at their right.
-func drawMapShares(p *Panel, rows []mapRow, _ mapDifference) {
+func drawMapShares(p *Panel, _ string, rows []mapRow, _ mapDifference) {
 	p.Plot.X.Label.Text = "share of the row's cells (%)"
 	rows = slices.Concat([]mapRow{{}}, rows)
 	labels, ends := make([]string, len(rows)), make([]LegendEntry, len(rows))

@@ -41,7 +41,7 @@ func searchNames(p manyhyper.LeversParams) map[string]string {
 // hyperparameters. Each loss is divided by the loss with a single hyperparameter of the same kind.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 5.6 * vg.Inch, Legend: LegendBelow, Panels: make([][]*Panel, 2),
-		Caption: fmt.Sprintf("Losses, divided by the loss with one hyperparameter of the same kind: test losses (top) by the one on folds, CV losses (bottom) by the one on the same splits. Means over %d data sets, with 95 %% intervals of paired differences. Widths begin at two, because a ridge penalty is searched for, too. The tuner also chooses splits and features.", r.Params.DataSets)}
+		Caption: fmt.Sprintf("Top: test loss divided by the test loss with one hyperparameter on %d folds. Bottom: CV loss divided by the CV loss with one on the same splits. Means over %d data sets, with 95 %% intervals of paired differences. Widths begin at two, because a ridge penalty is included. The tuner is one method for all hyperparameters, splits and features.", r.Params.Folds, r.Params.DataSets)}
 	for _, l := range r.Problems {
 		for k, loss := range []struct {
 			name  string
@@ -53,7 +53,7 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 			}
 			p := NewPanel(l.Name+", "+loss.name, title, "hyperparameters", loss.name+" / loss with one").Grid().LogAxes(true, false)
 			p.HLine("one hyperparameter", 1, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
-			const apart = .015 // so that the marks of two searches do not cover each other
+			const apart, beside = .015, .08 // so that the marks of two searches, and the tuner, do not cover each other
 			for i, s := range []struct {
 				search, name string
 				style        Style
@@ -73,7 +73,7 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 			}
 			if row, ok := l.Find(manyhyper.SearchTuner); ok && k == 0 {
 				mean, low, high := meansAndEnds([]experiment.Estimate{loss.ratio(row)})
-				p.Marked("tuner", []float64{math.Log10(float64(row.Hyperparameters)) + 3*apart}, mean, low, high, Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 3})
+				p.Marked("tuner, all hyperparameters", []float64{math.Log10(float64(row.Hyperparameters)) + beside}, mean, low, high, Style{Color: Black, Glyph: draw.BoxGlyph{}, GlyphRadius: 3})
 			}
 			f.Panels[k] = append(f.Panels[k], p)
 		}
@@ -84,7 +84,7 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 
 // shareScales gives all panels the same x axis, and at most two y axes. If the losses of some
 // columns vary much less than the most variable ones, these columns have a y axis of their own. The
-// titles of the smaller group of columns have the words "other scale".
+// titles of the smaller group of columns have the words "other y scale".
 func shareScales(panels [][]*Panel) {
 	var columns []chart.Box
 	for j := range panels[0] {
@@ -116,7 +116,7 @@ func shareScales(panels [][]*Panel) {
 				row[j].Range(all.Xmin, all.Xmax, y.Ymin, y.Ymax)
 			}
 			if others := len(groups[1-k]); others > len(group) || others == len(group) && k == 1 {
-				panels[0][j].Plot.Title.Text += ", other scale"
+				panels[0][j].Plot.Title.Text += " (other y scale)"
 			}
 		}
 	}

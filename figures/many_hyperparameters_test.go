@@ -82,11 +82,12 @@ func TestAdditiveTermsHasErrors(t *testing.T) {
 }
 
 // Each row of the map has a mark for each cell with its value, by the sign of the clear difference,
-// and the mean of the cells. All panels have the same axes.
+// and below them the mean of the cells. A panel with much smaller differences has an x axis of its
+// own, and all others have the same axes.
 func TestGradientMapHasAllCells(t *testing.T) {
 	cell := func(train int, mean float64) manyhyper.MapCell {
 		return manyhyper.MapCell{MapPlace: manyhyper.MapPlace{Problem: manyhyper.MapOfPenalties, Train: train, Hyperparameters: 4, Share: .5, Noise: 1},
-			CVLessTraining: experiment.Estimate{Mean: mean, Margin: .1, N: 5}}
+			CVLessTraining: experiment.Estimate{Mean: mean, Margin: .1, N: 5}, ManyLessOne: experiment.Estimate{Mean: mean / 10, Margin: .01, N: 5}}
 	}
 	r := &manyhyper.MapResult{Cells: []manyhyper.MapCell{cell(20, -.5), cell(20, .05), cell(80, .25)}, Effects: []manyhyper.MapEffect{
 		{Problem: manyhyper.MapOfPenalties, Factor: 0, Level: 20, CVLessTraining: experiment.Estimate{Mean: -.225, Margin: .125, N: 5}},
@@ -96,8 +97,8 @@ func TestGradientMapHasAllCells(t *testing.T) {
 	checkFigure(t, f)
 	panel := f.Panels[0][0]
 	text := (&Figure{Panels: [][]*Panel{{panel}}}).CSV()
-	for _, want := range []string{"cell, better\",-0.5,0", "cell, unclear\",0.05,0", "cell, worse\",0.25,-1", "mean of the cells,-0.225,0", "mean of the cells,0.25,-1", "of the mean,0.375,-1",
-		"cell, better\",-0.5,-5", "cell, unclear\",0.05,-5", "cell, worse\",0.25,-5", "mean of the cells,-0.0625,-5"} {
+	for _, want := range []string{"cell, better\",-0.5,0.15", "cell, unclear\",0.05,0.15", "cell, worse\",0.25,-0.85", "mean of the cells,-0.225,-0.23", "mean of the cells,0.25,-1.23", "of the mean,0.375,-1.23",
+		"cell, better\",-0.5,-4.85", "cell, unclear\",0.05,-4.85", "cell, worse\",0.25,-4.85", "mean of the cells,-0.0625,-5.23"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
@@ -109,21 +110,28 @@ func TestGradientMapHasAllCells(t *testing.T) {
 	if want := []string{"examples 20", "80", "", "", "", "noise 1"}; !slices.Equal(labels, want) {
 		t.Errorf("labels %q, want %q", labels, want)
 	}
+	small := f.Panels[0][1]
+	if axes := small.Axes(); axes.Xmin > -.05 || axes.Xmin < -.1 || axes.Xmax < .025 || !strings.Contains(small.Plot.Title.Text, "(other scale)") {
+		t.Errorf("%q of a tenth of the differences: axes %v", small.Plot.Title.Text, axes)
+	}
 	for _, p := range slices.Concat(f.Panels...) {
-		if axes := p.Axes(); axes != panel.Axes() || axes.Xmin > -.5 || axes.Xmax < .375 {
+		if p == small {
+			continue
+		}
+		if axes := p.Axes(); axes != panel.Axes() || strings.Contains(p.Plot.Title.Text, "scale") || axes.Xmin > -.5 || axes.Xmax < .375 {
 			t.Errorf("%s: axes %v", p.Name, axes)
 		}
 	}
 }
 
-// Values that would hide each other are in different lanes, and all others in the middle of the row.
-// No lane is nearer to the middle of the next row.
+// Values that would hide each other are in different lanes, and all others in the lowest lane. No
+// lane is near the mean of the row above.
 func TestLaneOffsets(t *testing.T) {
 	for _, c := range []struct{ values, want []float64 }{
 		{nil, nil},
-		{[]float64{1, 2, 2.5, 4}, []float64{0, .16, -.16, 0}},
-		{[]float64{1, 1, 1}, []float64{.32, 0, -.32}},
-		{[]float64{0, .6, 1.2, 1.2}, []float64{.32, 0, .32, -.32}},
+		{[]float64{1, 2, 2.5, 4}, []float64{0, 0, .27, 0}},
+		{[]float64{1, 1, 1}, []float64{0, .22, .44}},
+		{[]float64{0, .6, 1.2, 1.2}, []float64{0, .22, 0, .44}},
 		{[]float64{1, math.NaN(), math.NaN()}, []float64{0, 0, 0}},
 	} {
 		got := laneOffsets(c.values, 1)
@@ -131,7 +139,7 @@ func TestLaneOffsets(t *testing.T) {
 			t.Errorf("values %v have the offsets %v, want %v", c.values, got, c.want)
 		}
 	}
-	if many := laneOffsets(make([]float64, 40), 1); slices.Max(many) > .5 || slices.Min(many) < -.5 || slices.Max(many) < .4 {
+	if many := laneOffsets(make([]float64, 40), 1); slices.Max(many) > .45 || slices.Min(many) != 0 || slices.Max(many) < .4 {
 		t.Errorf("40 equal values have the offsets %v", many)
 	}
 }
@@ -178,7 +186,7 @@ func TestKeptGradientMapHasAllCells(t *testing.T) {
 	}
 }
 
-// The smaller group of columns has the words "other scale". All columns have the same x axis, and
+// The smaller group of columns has the words "other y scale". All columns have the same x axis, and
 // the columns of a group the same y axis.
 func TestShareScales(t *testing.T) {
 	panels := make([][]*Panel, 2)
@@ -194,7 +202,7 @@ func TestShareScales(t *testing.T) {
 	if b != c || a.Xmin != b.Xmin || a.Xmax != b.Xmax || a.Ymin > 0 || b.Ymin < .6 {
 		t.Errorf("axes %v, %v and %v", a, b, c)
 	}
-	for j, want := range []string{"title, other scale", "title", "title"} {
+	for j, want := range []string{"title (other y scale)", "title", "title"} {
 		if got := panels[0][j].Plot.Title.Text; got != want {
 			t.Errorf("column %d: %s, want %s", j, got, want)
 		}
