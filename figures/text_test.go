@@ -155,3 +155,26 @@ func TestLinesWithSuperscripts(t *testing.T) {
 		}
 	}
 }
+
+// A text at the right of a row has the height of the label at the left.
+func TestRowEndsAreLevelWithLabels(t *testing.T) {
+	p := NewPanel("rows", "", "x", "")
+	p.Line("line", []float64{0, 1}, []float64{-1, 0}, Style{})
+	p.Rows(200, []string{"left", "below"})
+	p.RowEnds(200, []LegendEntry{{Name: "right"}, {Name: "under"}})
+	f := &Figure{Name: "rows", Width: 300, Height: 200, Legend: LegendNone, Panels: [][]*Panel{{p}}}
+	w, h := f.Size()
+	c := &textCanvas{Canvas: vgsvg.New(w, h), at: [6]float64{0: 1, 3: 1}}
+	if _, err := f.Render(draw.New(c), c); err != nil {
+		t.Fatal(err)
+	}
+	at := make(map[string]float64)
+	for _, b := range c.boxes {
+		at[b.text] = float64(b.Min.Y)
+	}
+	for left, right := range map[string]string{"left": "right", "below": "under"} {
+		if y, ok := at[left]; !ok || math.Abs(y-at[right]) > .1 {
+			t.Errorf("%q is at %v, and %q at %v", left, y, right, at[right])
+		}
+	}
+}

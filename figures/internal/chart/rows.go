@@ -69,12 +69,13 @@ func (p *Panel) drawEnds(q *plot.Plot, data draw.Canvas) {
 		lines := strings.Split(e.Name, "\n")
 		y := data.Y(q.Y.Norm(-float64(i))) + RowLine*vg.Length(len(lines)-1)/2
 		style := directText()
+		descent := style.FontExtents().Descent // as the labels of Rows, so that capitals and digits are at the row's middle
 		style.Color = e.Style.Line().Color
 		if e.Style.Glyph != nil {
 			data.DrawGlyphNoClip(e.Style.Mark(), vg.Point{X: data.Max.X + e.rowSample()/2, Y: y})
 		}
 		for k, line := range lines {
-			data.FillText(style, vg.Point{X: data.Max.X + e.rowSample(), Y: y - RowLine*vg.Length(k)}, line)
+			data.FillText(style, vg.Point{X: data.Max.X + e.rowSample(), Y: y + descent - RowLine*vg.Length(k)}, line)
 			style.Color = directText().Color
 		}
 	}
