@@ -124,55 +124,6 @@ func (w *tuning) chooseModel() error {
 	return nil
 }
 
-// distinctTexts formats two numbers with four digits, or with more if the texts would otherwise be
-// equal.
-func distinctTexts(a, b float64) (string, string) {
-	const usual, all = 4, 17
-	for digits := usual; ; digits++ {
-		s, t := fmt.Sprintf("%.*g", digits, a), fmt.Sprintf("%.*g", digits, b)
-		if s != t || digits == all {
-			return s, t
-		}
-	}
-}
-
-// best returns the best choice and a text, for a result whose Model is the winner's. If the winner
-// is the best choice, the text is a doubt about the winner, or "" if there is none. Otherwise the
-// text is the reason for the choice.
-func (t *Tuned) best() (Choice, string) {
-	constant, _ := t.Risk.comparisonWith(constantName)
-	byDefault, _ := t.Risk.comparisonWith(defaultName)
-	above := t.Loss > t.ConstantLoss+improvementUnit*math.Abs(t.ConstantLoss)
-	reason := ""
-	switch {
-	case above:
-		tuned, constant := distinctTexts(t.Loss, t.ConstantLoss)
-		reason = fmt.Sprintf("The CV loss of the tuned model, %s, is above the loss of a constant prediction, %s", tuned, constant)
-	case constant.Worse():
-		reason = fmt.Sprintf("Tuning is %v", constant)
-	case byDefault.Worse():
-		reason = fmt.Sprintf("Tuning is %v", byDefault)
-		if t.DefaultLoss <= t.ConstantLoss {
-			return ChoseDefault, reason
-		}
-	case maybeWorse(constant):
-		return ChoseWinner, doubt(constant)
-	case maybeWorse(byDefault):
-		return ChoseWinner, doubt(byDefault)
-	default:
-		return ChoseWinner, ""
-	}
-	if byDefault.Worse() && t.DefaultLoss <= t.ConstantLoss && t.Risk.Default.Mean < t.Risk.Constant.Mean {
-		return ChoseDefault, reason
-	}
-	return ChoseConstant, reason
-}
-
-// doubt returns the warning about a comparison for which maybeWorse is true.
-func doubt(c assess.Comparison) string {
-	return fmt.Sprintf("The tuned model may be worse than %s: %s.", c.With, c.GainText())
-}
-
 // warnFirst puts a warning before all others.
 func (w *tuning) warnFirst(kind WarningKind, format string, args ...any) {
 	w.result.Warnings = slices.Insert(w.result.Warnings, 0, Warning{kind, fmt.Sprintf(format, args...)})
