@@ -2,6 +2,7 @@ package figures
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 
 	"cvgm/cvgm/experiment"
@@ -62,7 +63,7 @@ func AblationBySize(r *samplesize.AblationResult) *Figure {
 	for b, budget := range p.Budgets {
 		name := fmt.Sprintf("%d steps", budget)
 		panel := NewPanel(name, name, "training examples", "").LabelX(sizes).Beside(low, high, plot.Tick{Value: all, Label: "all sizes"}).Grid()
-		markNoDifference(panel)
+		markTooSmall(panel)
 		panel.VLine("right of it: all sizes", high+beside/2, Style{Color: chart.Pale, Width: .8, Unlisted: true})
 		for i, k := range p.Ks {
 			var x []float64
@@ -83,9 +84,18 @@ func AblationBySize(r *samplesize.AblationResult) *Figure {
 	return f
 }
 
-// markNoDifference draws three reference lines on a panel of differences of accuracies or error
-// rates in percentage points: no difference, and the smallest difference that matters, upwards and
-// downwards.
+// markTooSmall draws the background of a panel of differences of accuracies or error rates in
+// percentage points: a line at no difference, on a band of the differences that are too small to
+// matter.
+func markTooSmall(p *Panel) {
+	const points = 100 * claims.AccuracyMatters
+	p.HBand("too small to matter", -points, points, color.NRGBA{222, 222, 222, 255})
+	p.HLine("no difference", 0, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
+}
+
+// markNoDifference is markTooSmall for a panel whose intervals are bands, so that there is no band
+// below these. It draws three reference lines: no difference, and the smallest difference that
+// matters, upwards and downwards.
 func markNoDifference(p *Panel) {
 	const points = 100 * claims.AccuracyMatters
 	small := Style{Color: Grey, Width: .8, Dash: []vg.Length{6, 3}}

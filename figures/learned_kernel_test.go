@@ -187,6 +187,9 @@ func TestRivalsShareAxes(t *testing.T) {
 		r.Methods = append(r.Methods, samplesize.SizeMethod{Name: strconv.Itoa(k), Full: samplesize.SizeComparison{BySize: []experiment.Estimate{at, at}}})
 	}
 	f := SampleSizeRivals(r)
+	if title, want := f.Panels[0][0].Plot.Title.Text, "0\nwith 20 examples: 1.00 ± 1.00"; title != want {
+		t.Errorf("the title is %q, want %q", title, want)
+	}
 	var axes []chart.Box
 	f.LayOut(draw.New(vgsvg.New(f.Width, f.Height)), func(p *Panel, _ draw.Canvas, box chart.Box) { axes = append(axes, box) })
 	if axes[0] != axes[2] || axes[0].Ymax > 10 || axes[1].Ymax < 30 {

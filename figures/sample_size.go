@@ -94,11 +94,8 @@ func SampleSizeRivals(r *samplesize.Result) *Figure {
 		p := NewPanel(m.Name, m.Name, "training examples", "CVGM minus rival, points").LabelX(x).Grid()
 		points := chart.Mapped(chart.Pick(m.Full.BySize, places), func(e experiment.Estimate) experiment.Estimate { return e.Times(100) })
 		mean, low, high := meansAndEnds(points)
-		s := Style{Color: Blue, Width: 2}
-		p.Band("CVGM minus rival, interval", x, low, high, s)
-		p.Line("CVGM minus rival", x, mean, s)
-		p.Scatter("CVGM minus rival, mean", x, mean, Style{Color: s.Color, Unlisted: true})
-		markNoDifference(p)
+		markTooSmall(p)
+		p.Measured("CVGM minus rival", x, mean, low, high, Style{Color: Blue, Width: 1.2})
 		panels = append(panels, p)
 	}
 	heights := chart.Mapped(panels, func(p *Panel) float64 { return p.Axes().Ymax - p.Axes().Ymin })
@@ -108,9 +105,13 @@ func SampleSizeRivals(r *samplesize.Result) *Figure {
 			p.SharedAxes = ""
 			p.Plot.Title.Text += " (other scale)"
 		}
+		if last := len(places) - 1; last >= 0 { // the difference at the largest size is small beside the differences at small sizes
+			e := chart.Nth(chart.Nth(r.Methods, samplesize.SizeQuadratic+i).Full.BySize, places[last])
+			p.Plot.Title.Text += fmt.Sprintf("\nwith %d examples: %s", r.Sizes[places[last]], withMargin(e.Times(100), 2))
+		}
 	}
-	return &Figure{Name: "sample_size_rivals", Width: 9.5 * vg.Inch, Height: 7.5 * vg.Inch, Legend: LegendBelow, Panels: slices.Collect(slices.Chunk(panels, columns)),
-		Caption: fmt.Sprintf("Test accuracy of CVGM along the full gradient minus the accuracy of a rival tuned by cross-validation, on the same data, in percentage points. Below 0 the rival is more accurate. Means over %d data sets of each size.", r.Params.Seeds)}
+	return &Figure{Name: "sample_size_rivals", Width: 9.5 * vg.Inch, Height: 8 * vg.Inch, Legend: LegendBelow, Panels: slices.Collect(slices.Chunk(panels, columns)),
+		Caption: fmt.Sprintf("Test accuracy of CVGM along the full gradient minus the accuracy of the rival in the title, on the same data, in percentage points. Below 0 the rival is more accurate. Means over %d data sets of each size, with 95 %% intervals.", r.Params.Seeds)}
 }
 
 // sizeGroups returns groups of indices of neighbouring sizes, for means over all data sets of a

@@ -97,7 +97,7 @@ func (p *Panel) altSeries(detailed bool) string {
 	if p.Banded {
 		bands = ", with 95 % intervals"
 	}
-	notes := Mapped(p.Notes, func(n Note) string { return "“" + n.Text + "”" })
+	notes := Mapped(p.Notes, func(n Note) string { return "“" + flat(n.Text) + "”" })
 	return altList("; series ", shown) + bands + altList("; reference lines ", lines) + altList("; notes ", notes)
 }
 

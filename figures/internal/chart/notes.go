@@ -88,10 +88,14 @@ func (l *noteLayout) write(n Note) bool {
 		sample = noteSample + keySample
 	}
 	directions := noteDirections
-	if n.above {
-		directions = slices.Insert(slices.Clone(directions), 0, vg.Point{X: 1, Y: 1})
+	if n.first != (vg.Point{}) {
+		directions = slices.Insert(slices.Clone(directions), 0, n.first)
 	}
-	box, ok := l.place(from, (sample+style.Width(n.Text))/2+pad, style.Height(n.Text)/2+pad/2, directions)
+	distances := noteDistances
+	if n.near {
+		distances = slices.Insert(slices.Clone(distances), 0, noteDistances[0]/2)
+	}
+	box, ok := l.place(from, (sample+style.Width(n.Text))/2+pad, style.Height(n.Text)/2+pad/2, directions, distances)
 	if !ok {
 		return false
 	}
@@ -117,7 +121,7 @@ func (l *noteLayout) write(n Note) bool {
 
 // place returns the best free box beside a point. The lengths w and h are half its sides. A box
 // without contours is better than a nearer one with contours.
-func (l *noteLayout) place(from vg.Point, w, h vg.Length, directions []vg.Point) (box vg.Rectangle, ok bool) {
+func (l *noteLayout) place(from vg.Point, w, h vg.Length, directions []vg.Point, distances []vg.Length) (box vg.Rectangle, ok bool) {
 	beside := func(distances []vg.Length, free func(box vg.Rectangle) bool) bool {
 		for _, distance := range distances {
 			for _, d := range directions {
@@ -129,8 +133,8 @@ func (l *noteLayout) place(from vg.Point, w, h vg.Length, directions []vg.Point)
 		}
 		return false
 	}
-	ok = len(l.contours) > 0 && beside(slices.Concat(noteDistances, farDistances), func(box vg.Rectangle) bool { return l.isFree(box) && !l.crossesContour(box, math.NaN()) })
-	ok = ok || beside(noteDistances, l.isFree)
+	ok = len(l.contours) > 0 && beside(slices.Concat(distances, farDistances), func(box vg.Rectangle) bool { return l.isFree(box) && !l.crossesContour(box, math.NaN()) })
+	ok = ok || beside(distances, l.isFree)
 	return box, ok
 }
 

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"image/color"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
 	"gonum.org/v1/plot/vg/recorder"
+	"gonum.org/v1/plot/vg/vgimg"
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
@@ -222,6 +224,42 @@ func TestLegendInGap(t *testing.T) {
 		}
 		if y = -y; (x > 200 && y > 50 && y < 150) != inGap || (y < 20) == inGap {
 			t.Errorf("%d panels: the legend is at (%v, %v)", panels, x, y)
+		}
+	}
+}
+
+// NoteOf prefers a place near the right end of its line: to the left of it, and above or below.
+func TestNoteOf(t *testing.T) {
+	p := NewPanel("p", "", "x", "y")
+	p.Range(0, 2, 0, 2)
+	data := draw.Canvas{Canvas: vgsvg.New(300, 200), Rectangle: vg.Rectangle{Max: vg.Point{X: 300, Y: 200}}}
+	for k, above := range []bool{false, true} {
+		p.NoteOf(Style{}, "note", 2, 1, above)
+		l := p.newNoteLayout(p.Plot, data)
+		if at := l.at(2, 1); !l.write(p.Notes[k]) || l.boxes[0].Min.Y > at.Y != above || l.boxes[0].Max.X > at.X || max(l.boxes[0].Min.Y-at.Y, at.Y-l.boxes[0].Max.Y) > noteDistances[0] {
+			t.Errorf("above %v: the note is at %v, its point at %v", above, l.boxes, at)
+		}
+	}
+}
+
+// HBand is a background over the whole width: the axes and the legend include it.
+func TestHBand(t *testing.T) {
+	p := NewPanel("p", "", "x", "y")
+	p.HBand("small", -1, 2, Pale)
+	p.Line("line", []float64{0, 1}, []float64{0, 1}, Style{})
+	axes := p.Axes()
+	if all := p.LegendEntries(axes); axes.Ymin > -1 || axes.Ymax < 2 || len(all) != 2 || all[0].Name != "small" {
+		t.Errorf("the axes are %v, the legend %v", axes, all)
+	}
+	p.Range(0, 1, -4, 4)
+	c := vgimg.New(100, 100)
+	strip{-1, 2, Pale}.Plot(draw.New(c), p.Plot)
+	size := c.Image().Bounds().Size()
+	for _, x := range []int{2, size.X - 3} {
+		for y, filled := range map[int]bool{2: false, size.Y / 2: true, size.Y - 3: false} {
+			if at := color.NRGBAModel.Convert(c.Image().At(x, y)); (at == color.Color(Pale)) != filled {
+				t.Errorf("the colour at %d, %d is %v", x, y, at)
+			}
 		}
 	}
 }

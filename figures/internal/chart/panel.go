@@ -69,8 +69,9 @@ func pairs(points []point, coordinate int) plotter.XYs {
 type Note struct {
 	Text   string
 	X, Y   float64
-	sample *Style // of the line that the text names; nil: none
-	above  bool   // the best place is above the point and to its right
+	sample *Style   // of the line that the text names; nil: none
+	first  vg.Point // direction of the best place; zero: none
+	near   bool     // there is no mark at the point, so the note can be nearer
 }
 
 // Note adds a note beside the point (x, y). The note takes the nearest place within the axes at
@@ -86,7 +87,20 @@ func (p *Panel) Note(text string, x, y float64) {
 // to its right, so that it leaves a valley along the x axis visible.
 func (p *Panel) NoteAbove(text string, x, y float64) {
 	if Drawable(x, y) {
-		p.Notes = append(p.Notes, Note{Text: text, X: x, Y: y, above: true})
+		p.Notes = append(p.Notes, Note{Text: text, X: x, Y: y, first: vg.Point{X: 1, Y: 1}})
+	}
+}
+
+// NoteOf adds a note as Note does, with a sample of the line that it explains. The point is the
+// right end of this line. At each distance, the note first tries the place to the left of the point
+// and above or below it.
+func (p *Panel) NoteOf(line Style, text string, x, y float64, above bool) {
+	first := vg.Point{X: -1, Y: -1}
+	if above {
+		first.Y = 1
+	}
+	if Drawable(x, y) {
+		p.Notes = append(p.Notes, Note{Text: text, X: x, Y: y, sample: &line, first: first, near: true})
 	}
 }
 
@@ -341,6 +355,30 @@ func (p *Panel) Band(name string, xs, low, high []float64, s Style) {
 // HLine plots a horizontal reference line at the height y, over the whole width of the panel. The
 // range of the y axis includes y.
 func (p *Panel) HLine(name string, y float64, s Style) { p.Across(name, 0, 1, y, s) }
+
+// HBand fills the panel between two heights, over its whole width, as a background. The range of the
+// y axis includes both heights.
+func (p *Panel) HBand(name string, low, high float64, c color.NRGBA) {
+	p.Plot.Add(strip{low, high, c})
+	edge := Style{Color: c, Width: .5, Unlisted: true}
+	p.HLine(name, low, edge)
+	p.HLine(name, high, edge)
+	p.Series[len(p.Series)-1].Entry = LegendEntry{Name: name, Style: Style{Color: c, Width: IntervalEntry.Style.Width}}
+}
+
+// A strip is a plotter that fills the axes between two heights.
+type strip struct {
+	low, high float64
+	color     color.NRGBA
+}
+
+func (s strip) Plot(c draw.Canvas, q *plot.Plot) {
+	low, high := max(s.low, q.Y.Min), min(s.high, q.Y.Max)
+	if low < high {
+		bottom, top := c.Y(q.Y.Norm(low)), c.Y(q.Y.Norm(high))
+		c.FillPolygon(s.color, []vg.Point{{X: c.Min.X, Y: bottom}, {X: c.Max.X, Y: bottom}, {X: c.Max.X, Y: top}, {X: c.Min.X, Y: top}})
+	}
+}
 
 // VLine plots a vertical reference line at x, over the whole height of the panel. The range of the
 // x axis includes x.
