@@ -188,3 +188,28 @@ func TestTangentsKeepAwayFromKinks(t *testing.T) {
 		}
 	}
 }
+
+// The caption of the learned loss lists the losses whose weights are not rounded to 0.
+func TestCombinationAtTheEnd(t *testing.T) {
+	for want, weights := range map[string][]float64{
+		", the logistic loss alone":       {0, 1e-9, 0, 1 - 1e-9},
+		": 0.25 hinge + 0.75 exponential": {.25, .749, .001, 0},
+		"":                                {math.NaN(), 1, 0, 0},
+	} {
+		if got := combination(weights); got != want {
+			t.Errorf("weights %v: %q, want %q", weights, got, want)
+		}
+	}
+}
+
+// Derivatives that are equal to an earlier one are dashed, and no line hides another.
+func TestEqualDerivativesAreDashed(t *testing.T) {
+	s := differentiability.SolutionPath{Name: "s", Hyper: "λ1", Entries: []string{"θ1", "θ2"}, At: []float64{1, 2, 3, 4}, Slope: [][]float64{{1, 1, 0, 0}, {0, 0, 0, 0}}}
+	drawn := make(map[string]int)
+	for _, series := range slopePanel(s, []int{0, 1}, chart.Box{Xmin: 1, Xmax: 4}).Series {
+		drawn[series.Name] = len(slices.Concat(series.Stretches...))
+	}
+	if drawn["θ1"] != 4 || drawn["θ2"] != 2 || drawn["θ2, equal to an earlier one"] != 2 {
+		t.Errorf("points by line: %v", drawn)
+	}
+}

@@ -120,7 +120,7 @@ func LearnedLossPath(r *differentiability.Learning) *Figure {
 		style.Width = 2
 		weights.Line(name, steps, chart.Column(l.Alpha, k), style)
 	}
-	shape := NewPanel("losses", "the losses", "margin yŷ", "loss").Grid()
+	shape := NewPanel("losses", "the losses", "margin m = yŷ", "loss").Grid()
 	var margins []float64
 	for m := -2.0; m <= 2.001; m += .05 {
 		margins = append(margins, m)
@@ -143,7 +143,28 @@ func LearnedLossPath(r *differentiability.Learning) *Figure {
 		shape.Line(name, margins, curves[k], style)
 	}
 	return &Figure{Name: "learned_loss", Width: 8.5 * vg.Inch, Height: 3.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{weights, shape}},
-		Caption: "A loss learned as a convex combination of four. Left: the weights of the four along the search. Right: the four losses of the margin m and, broad and grey, their combination at the end: max(0, 1−m), its square, e⁻ᵐ and log(1+e⁻²ᵐ)."}
+		Caption: "A loss learned as a convex combination of four losses of the margin m: max(0, 1−m), e⁻ᵐ, max(0, 1−m)² and log(1+e⁻²ᵐ). Left: their weights along the search. Right: the four and, broad and grey, their combination at the end" + combination(final) + "."}
+}
+
+// combination returns the part of the caption that lists the losses with their weights. A weight that
+// is rounded to 0 is left out.
+func combination(weights []float64) string {
+	const digits, one = 2, "1.00"
+	var parts []string
+	for k, w := range weights {
+		switch text := strconv.FormatFloat(w, 'f', digits, 64); {
+		case math.IsNaN(w):
+			return ""
+		case text == one:
+			return ", the " + differentiability.LossNames[k] + " loss alone"
+		case math.Round(100*w) != 0:
+			parts = append(parts, text+" "+differentiability.LossNames[k])
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return ": " + strings.Join(parts, " + ")
 }
 
 // LearnedLossTable compares the learned loss with each single loss.

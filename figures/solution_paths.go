@@ -34,7 +34,10 @@ func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 			primals = append(primals, path)
 		}
 	}
-	f.Caption = "Solutions along a hyperparameter" + shownEntries(primals, duals) + " Each dot is a point whose exact derivative is drawn as its tangent, in black, at most to the next kink."
+	f.Caption = "Solutions along a hyperparameter" + shownEntries(primals, duals) + " Black: the exact derivative at the dot, drawn as a tangent at most to the next kink."
+	if len(primals) > 0 {
+		f.Caption += " Lower left: the derivatives of the curves above; they jump at the kinks, and are dashed where they are equal."
+	}
 	rows := [2][]*Panel{}
 	list := func(names []string, shown []int, colors []color.NRGBA) {
 		for n, k := range shown {
@@ -71,15 +74,15 @@ func shownEntries(primals, duals []differentiability.SolutionPath) string {
 	for _, group := range []struct {
 		paths []differentiability.SolutionPath
 		names string
-	}{{primals, "coordinates of θ"}, {duals, "examples' multipliers"}} {
+	}{{primals, "coordinates of θ"}, {duals, "multipliers"}} {
 		if len(group.paths) > 0 {
-			all = append(all, fmt.Sprintf("the %d of %d %s", len(movingEntries(group.paths...)), len(group.paths[0].Entries), group.names))
+			all = append(all, fmt.Sprintf("%d of %d %s", len(movingEntries(group.paths...)), len(group.paths[0].Entries), group.names))
 		}
 	}
 	if all == nil {
 		return "."
 	}
-	return ": " + strings.Join(all, " and ") + " that move longest."
+	return ": " + strings.Join(all, " and ") + ", those that rest least."
 }
 
 // These colours differ in grey. They are pale, and the lines are broad, so that a thin black tangent
@@ -99,15 +102,19 @@ func pathAxis(s differentiability.SolutionPath) []float64 {
 	return s.At
 }
 
-// isDual reports whether the entries are the dual variables of examples.
-func isDual(s differentiability.SolutionPath) bool { return strings.HasPrefix(s.Name, "dual") }
+// dualPrefix begins the name of a path whose entries are the dual variables of examples. The figure
+// calls them multipliers.
+const dualPrefix = "dual variables"
+
+// isDual reports whether the entries are multipliers.
+func isDual(s differentiability.SolutionPath) bool { return strings.HasPrefix(s.Name, dualPrefix) }
 
 func pathPanel(s differentiability.SolutionPath, shown []int, colors []color.NRGBA) *Panel {
 	hyper, y := chart.Subscripted(s.Hyper), "θ, by coordinate"
 	if isDual(s) {
 		y = "N × multiplier, by example"
 	}
-	p := NewPanel(s.Name+" in "+s.Hyper, s.Name+" along "+hyper, hyper, y).LogAxes(s.Logarithmic, false).Grid()
+	p := NewPanel(s.Name+" in "+s.Hyper, strings.Replace(s.Name, dualPrefix, "multipliers", 1)+" along "+hyper, hyper, y).LogAxes(s.Logarithmic, false).Grid()
 	x := pathAxis(s)
 	for n, k := range shown {
 		p.Line(s.Entries[k], x, s.Value[k], Style{Color: colors[n], Width: pathWidth, Unlisted: true})
@@ -231,13 +238,31 @@ func movingEntries(paths ...differentiability.SolutionPath) []int {
 	return all
 }
 
+// slopeDashes let the earlier lines show through a later one where derivatives are equal, as at 0.
+var slopeDashes = [shownCoordinates][]vg.Length{nil, {8, 8}, {4, 12}}
+
 // slopePanel returns a panel with the derivatives of the given entries along a path. Its x axis is
 // the one of the given axes.
 func slopePanel(s differentiability.SolutionPath, shown []int, axes chart.Box) *Panel {
 	p := NewPanel(s.Name+", derivative in "+s.Hyper, s.Name+": derivatives in "+chart.Subscripted(s.Hyper), chart.Subscripted(s.Hyper), "∂θ/∂"+chart.Subscripted(s.Hyper)).LogAxes(s.Logarithmic, false).Grid()
 	for n, k := range shown {
+		hidden := make(map[float64]bool) // where an earlier entry has the same derivative
+		for i, at := range pathAxis(s) {
+			hidden[at] = slices.ContainsFunc(shown[:n], func(j int) bool { return math.Abs(s.Slope[j][i]-s.Slope[k][i]) <= atRest })
+		}
 		x, y := brokenAtJumps(pathAxis(s), s.Slope[k])
-		p.Line(s.Entries[k], x, y, Style{Color: coordinateColors[n], Width: pathWidth + 1.8*vg.Length(len(shown)-1-n), Unlisted: true}) // so that lines at 0 do not hide each other
+		alone, equal := slices.Clone(y), slices.Clone(y)
+		for i, at := range x {
+			if hidden[at] {
+				alone[i] = math.NaN()
+			} else {
+				equal[i] = math.NaN()
+			}
+		}
+		style := Style{Color: coordinateColors[n], Width: 2, Unlisted: true}
+		p.Line(s.Entries[k], x, alone, style)
+		style.Dash = slopeDashes[n]
+		p.Line(s.Entries[k]+", equal to an earlier one", x, equal, style)
 	}
 	own := p.Axes()
 	p.Range(axes.Xmin, axes.Xmax, own.Ymin, own.Ymax)
