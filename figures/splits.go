@@ -84,11 +84,11 @@ func SplitsCurves(r *splits.Result) *Figure {
 	const clear = .5 // balanced splits scatter clearly less
 	if k := slices.IndexFunc(r.ByK, func(s splits.Setting) bool { return s.LossShare.Mean < clear }); k >= 0 {
 		s := r.ByK[k]
-		rows[0][0].Note(fmt.Sprintf("K = %d: %.2f times random", s.K, s.LossShare.Mean), byK.at(s), math.Log10(s.Balanced.LossSD.Mean))
+		rows[0][0].Note(fmt.Sprintf("balanced, K = %d:\n%.2f times the\nSD of random", s.K, s.LossShare.Mean), byK.at(s), math.Log10(s.Balanced.LossSD.Mean))
 	}
 	return &Figure{Name: "splits", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: rows,
-		Caption: fmt.Sprintf("Left: standard deviation of the CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g; the number in the panel is the mean ratio of balanced to random splits, at the smallest K where it is below %g. Middle (elastic net: test loss) and right (rings: test error): the model at the lowest CV loss, compared on the same data with the model for random splits at the last K or p. Means over %d data sets of the elastic net and %d of the rings.",
-			net.Draws, net.At, clear, net.DataSets, net.RingsDataSets)}
+		Caption: fmt.Sprintf("Left: standard deviation of the CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g. Middle and right: test loss or test error of the model at the lowest CV loss, minus its value with random splits at the last K or p on the same data; so the last point of random splits is 0. The rings were run with random splits only. Means over %d data sets of the elastic net and %d of the rings.",
+			net.Draws, net.At, net.DataSets, net.RingsDataSets)}
 }
 
 func atP(what string, p float64) string { return fmt.Sprintf("%s, p = %.3g", what, p) }

@@ -102,8 +102,10 @@ func checkTexts(t *testing.T, f *Figure) {
 				}
 			}
 			for _, text := range texts {
-				for _, r := range chart.RunsOf(text) {
-					inside[r.Text] = true
+				for line := range strings.Lines(text) {
+					for _, r := range chart.RunsOf(strings.TrimSuffix(line, "\n")) {
+						inside[r.Text] = true
+					}
 				}
 			}
 			frames = append(frames, q.DataCanvas(cell).Rectangle)
