@@ -125,7 +125,7 @@ func ElasticNetLearningCurves(r *elasticnet.Result) *Figure {
 // their points. The test loss judges their choices, so its panel is an enlarged part and has the
 // test losses of the choices. Both panels have the lowest points of both surfaces.
 func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
-	f := &Figure{Name: "elastic_net_surfaces", Width: 8.6 * vg.Inch, Height: 4.5 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil}}
+	f := &Figure{Name: "elastic_net_surfaces", Width: 9 * vg.Inch, Height: 4.7 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil}}
 	whole := [][]float64{r.Surface.Lambda1, r.Surface.Lambda2}
 	places := chosenPlaces(r, whole)
 	points := slices.Concat(r.Long.Lambda, r.CVGM.Lambda)
@@ -147,9 +147,13 @@ func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 		onSurface(p.Scatter, "start of CVGM", axes, r.CVGM.Lambda[:min(1, len(r.CVGM.Lambda))], chart.StartStyle)
 		for _, place := range places {
 			onSurface(p.Scatter, place.name, axes, place.at, place.style)
-			if x, y := coordinates(axes, place.at); k == 1 && len(x) > 0 && !math.IsNaN(place.loss) {
-				p.Note(fmt.Sprintf("%s: %.4g", place.name, place.loss), x[0], y[0])
-			}
+		}
+	}
+	// The notes of the last places come first, because the place at the lowest CV loss has the
+	// longest note.
+	for _, place := range slices.Backward(places) {
+		if x, y := coordinates(axes, place.at); len(x) > 0 && !math.IsNaN(place.loss) {
+			right.Note(fmt.Sprintf("%s: %.4g", place.note, place.loss), x[0], y[0])
 		}
 	}
 	f.Panels[0] = []*Panel{left, right}
@@ -158,13 +162,13 @@ func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 	return f
 }
 
-// A chosenPlace is a point on the surfaces with its test loss, NaN if the point has no note. The notes of a figure and its caption
-// explain its mark, so it is not in the legend.
+// A chosenPlace is a point on the surfaces with its test loss. If the loss is NaN, the point has no
+// note. The field name is in the legend, and the field note is before the test loss.
 type chosenPlace struct {
-	name  string
-	at    [][2]float64
-	loss  float64
-	style Style
+	name, note string
+	at         [][2]float64
+	loss       float64
+	style      Style
 }
 
 // chosenPlaces returns the choices of the searches, and the lowest points of both surfaces.
@@ -181,12 +185,12 @@ func chosenPlaces(r *elasticnet.Result, axes [][]float64) []chosenPlace {
 	}
 	least, _, _ := lowest(r.Surface.Test)
 	return []chosenPlace{
-		{"random search", chosen(r.Random), r.Random.Final(), Style{Color: Green, Glyph: chart.TriangleOutline{}, GlyphRadius: 7.6, Unlisted: true}},
-		{"exhaustive search", chosen(r.Exhaustive), r.Exhaustive.Final(), Style{Color: Vermilion, Glyph: chart.SquareOutline{}, GlyphRadius: 4.2, Unlisted: true}},
-		{"end of the long run", last(r.Long), math.NaN(), Style{Color: Blue, Glyph: draw.CircleGlyph{}, GlyphRadius: 2, Unlisted: true}},
-		{"CVGM", last(r.CVGM), r.CVGM.Final(), Style{Color: Blue, Glyph: chart.DiamondGlyph{}, GlyphRadius: 2.8, Unlisted: true}},
-		{"lowest CV loss", at(r.Surface.CV), judged, Style{Color: Black, Glyph: chart.HeavyCross{}, GlyphRadius: 3.8, Unlisted: true}},
-		{"lowest test loss", at(r.Surface.Test), least, Style{Color: Black, Glyph: chart.HeavyPlus{}, GlyphRadius: 3.8, Unlisted: true}},
+		{"choice of random search", "random search", chosen(r.Random), r.Random.Final(), Style{Color: Green, Glyph: chart.TriangleOutline{}, GlyphRadius: 7.6}},
+		{"choice of exhaustive search", "exhaustive search", chosen(r.Exhaustive), r.Exhaustive.Final(), Style{Color: Vermilion, Glyph: chart.SquareOutline{}, GlyphRadius: 4.2}},
+		{"end of the long run", "", last(r.Long), math.NaN(), Style{Color: Blue, Glyph: draw.CircleGlyph{}, GlyphRadius: 2, Unlisted: true}},
+		{"end of CVGM", "CVGM", last(r.CVGM), r.CVGM.Final(), Style{Color: Blue, Glyph: chart.DiamondGlyph{}, GlyphRadius: 3.2}},
+		{"lowest CV loss", "at lowest CV loss", at(r.Surface.CV), judged, Style{Color: Black, Glyph: chart.HeavyCross{}, GlyphRadius: 3.8}},
+		{"lowest test loss", "lowest test loss", at(r.Surface.Test), least, Style{Color: Black, Glyph: chart.HeavyPlus{}, GlyphRadius: 3.8}},
 	}
 }
 

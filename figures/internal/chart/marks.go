@@ -55,18 +55,18 @@ func (DiamondGlyph) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	c.FillPolygon(s.Color, []vg.Point{{X: at.X + r, Y: at.Y}, {X: at.X, Y: at.Y + r}, {X: at.X - r, Y: at.Y}, {X: at.X, Y: at.Y - r}})
 }
 
-// These glyphs are heavy outlines. Other marks are visible within them.
+// These glyphs are outlines. Other marks are visible within them.
 type (
 	TriangleOutline struct{}
 	SquareOutline   struct{}
 )
 
 func (TriangleOutline) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
-	strokeHeavy(c, s, polygon(at, s.Radius, 3))
+	strokeOver(c, s, polygon(at, s.Radius, 3), thin)
 }
 
 func (SquareOutline) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
-	strokeHeavy(c, s, polygon(at, s.Radius, 4))
+	strokeOver(c, s, polygon(at, s.Radius, 4), heavy)
 }
 
 // An OpenGlyph is a white disc with an outline. It hides lines below it.
@@ -106,11 +106,11 @@ type (
 
 func (HeavyCross) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
 	r := s.Radius * math.Sqrt2 / 2
-	strokeHeavy(c, s, strokes(at, vg.Point{X: r, Y: r}, vg.Point{X: r, Y: -r}))
+	strokeOver(c, s, strokes(at, vg.Point{X: r, Y: r}, vg.Point{X: r, Y: -r}), heavy)
 }
 
 func (HeavyPlus) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, at vg.Point) {
-	strokeHeavy(c, s, strokes(at, vg.Point{X: s.Radius}, vg.Point{Y: s.Radius}))
+	strokeOver(c, s, strokes(at, vg.Point{X: s.Radius}, vg.Point{Y: s.Radius}), heavy)
 }
 
 // strokes returns strokes through a point. An arm is half a stroke.
@@ -122,10 +122,13 @@ func strokes(at vg.Point, arms ...vg.Point) (path vg.Path) {
 	return path
 }
 
-// strokeHeavy draws a path with a white margin, which separates it from what is below.
-func strokeHeavy(c *draw.Canvas, s draw.GlyphStyle, path vg.Path) {
-	const heavy, margin = 1.7, .9
-	for _, line := range []draw.LineStyle{{Color: color.White, Width: heavy + 2*margin}, {Color: s.Color, Width: heavy}} {
+// These are widths of strokeOver. The triangle is larger than other marks, so its line is thin.
+const heavy, thin = 1.7, 1.1
+
+// strokeOver draws a path with a white margin, which separates it from what is below.
+func strokeOver(c *draw.Canvas, s draw.GlyphStyle, path vg.Path, width vg.Length) {
+	margin := width / 2
+	for _, line := range []draw.LineStyle{{Color: color.White, Width: width + 2*margin}, {Color: s.Color, Width: width}} {
 		c.SetLineStyle(line)
 		c.Stroke(path)
 	}

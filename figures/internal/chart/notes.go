@@ -15,8 +15,9 @@ import (
 type noteLayout struct {
 	q       *plot.Plot
 	data    draw.Canvas
-	strokes [][2]vg.Point    // parts of lines
+	strokes [][2]vg.Point    // parts of lines, and the strokes from points to their notes
 	boxes   []vg.Rectangle   // marks, and the notes that have a place
+	notes   []vg.Rectangle   // the notes among the boxes, which no stroke to a note crosses
 	scale   *plotter.HeatMap // of the surface; nil: there is none
 	// Notes avoid the contours of a surface, if there is a place without contours.
 	contours []contourStroke
@@ -99,7 +100,7 @@ func (l *noteLayout) write(n Note) bool {
 	if !ok {
 		return false
 	}
-	to := vg.Point{X: max(box.Min.X, min(from.X, box.Max.X)), Y: max(box.Min.Y, min(from.Y, box.Max.Y))}
+	to := nearest(from, box)
 	leader, leaderFrom := draw.LineStyle{Color: Grey, Width: .5}, vg.Length(leaderFrom)
 	if l.scale != nil { // darker than the contours, and also to a near note, because a surface has many marks
 		leader, leaderFrom = draw.LineStyle{Color: Black, Width: .6}, leaderGap
@@ -108,6 +109,7 @@ func (l *noteLayout) write(n Note) bool {
 	if distance := vg.Length(math.Hypot(float64(away.X), float64(away.Y))); max(away.X, -away.X, away.Y, -away.Y) > leaderFrom {
 		from = from.Add(away.Scale(leaderGap / distance))
 		l.data.StrokeLine2(leader, from.X, from.Y, to.X, to.Y)
+		l.strokes = append(l.strokes, [2]vg.Point{from, to})
 	}
 	l.interrupt(box)
 	left := vg.Point{X: box.Min.X + pad, Y: (box.Min.Y + box.Max.Y) / 2}
@@ -115,8 +117,13 @@ func (l *noteLayout) write(n Note) bool {
 		l.data.StrokeLine2(n.sample.Line(), left.X, left.Y, left.X+noteSample, left.Y)
 	}
 	l.data.FillText(style, left.Add(vg.Point{X: sample}), n.Text)
-	l.boxes = append(l.boxes, box)
+	l.boxes, l.notes = append(l.boxes, box), append(l.notes, box)
 	return true
+}
+
+// nearest returns the point of a box that is nearest to the given point.
+func nearest(from vg.Point, box vg.Rectangle) vg.Point {
+	return vg.Point{X: max(box.Min.X, min(from.X, box.Max.X)), Y: max(box.Min.Y, min(from.Y, box.Max.Y))}
 }
 
 // place returns the best free box beside a point. The lengths w and h are half its sides. A box
@@ -126,7 +133,7 @@ func (l *noteLayout) place(from vg.Point, w, h vg.Length, directions []vg.Point,
 		for _, distance := range distances {
 			for _, d := range directions {
 				box = around(from.Add(vg.Point{X: d.X * (w + distance), Y: d.Y * (h + distance)}), w, h)
-				if free(box) {
+				if free(box) && !slices.ContainsFunc(l.notes, func(note vg.Rectangle) bool { return crosses(from, nearest(from, box), note) }) {
 					return true
 				}
 			}

@@ -72,6 +72,33 @@ func TestNotesCoverNothing(t *testing.T) {
 	}
 }
 
+// A stroke from a point to its note crosses no other note.
+func TestStrokesToNotesCrossNoNote(t *testing.T) {
+	src := rand.New(rand.NewPCG(2, 0))
+	strokes := 0
+	for range 40 {
+		p := NewPanel("p", "", "x", "y")
+		p.Range(0, 2, 0, 2)
+		data := draw.Canvas{Canvas: vgsvg.New(300, 200), Rectangle: vg.Rectangle{Max: vg.Point{X: 300, Y: 200}}}
+		l := p.newNoteLayout(p.Plot, data)
+		for k := range 8 {
+			l.write(Note{Text: fmt.Sprintf("note %d", k), X: 1 + src.Float64()/4, Y: 1 + src.Float64()/4})
+		}
+		strokes += len(l.strokes)
+		for _, s := range l.strokes {
+			for _, note := range l.notes {
+				inner := vg.Rectangle{Min: note.Min.Add(vg.Point{X: .1, Y: .1}), Max: note.Max.Sub(vg.Point{X: .1, Y: .1})}
+				if crosses(s[0], s[1], inner) {
+					t.Errorf("the stroke %v crosses the note %v", s, note)
+				}
+			}
+		}
+	}
+	if strokes < 20 {
+		t.Errorf("%d strokes", strokes)
+	}
+}
+
 // NoteAbove prefers the place above a point and to its right; Note prefers the place beside it.
 func TestNoteAbove(t *testing.T) {
 	p := NewPanel("p", "", "x", "y")
