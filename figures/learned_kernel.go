@@ -20,13 +20,15 @@ func init() {
 }
 
 func ringsOutputs(r *kernels.RingsResult) []Output {
-	return Rings.outputs(&r.LearnedKernelResult)
+	return Rings.outputs(&r.LearnedKernelResult, r.Params.K)
 }
 
-func xorOutputs(r *kernels.XORResult) []Output { return XOR.outputs(&r.LearnedKernelResult) }
+func xorOutputs(r *kernels.XORResult) []Output {
+	return XOR.outputs(&r.LearnedKernelResult, r.Params.K)
+}
 
-func (e KernelExample) outputs(r *kernels.LearnedKernelResult) []Output {
-	return []Output{e.VariantsTable(r), e.BayesTable(r), e.Boundary(r), e.Manifold(r), e.Variants(r)}
+func (e KernelExample) outputs(r *kernels.LearnedKernelResult, splits int) []Output {
+	return []Output{e.VariantsTable(r), e.BayesTable(r), e.Boundary(r), e.Manifold(r), e.Variants(r, splits)}
 }
 
 // A KernelExample holds the texts, the printed numbers and the boundary levels for the figures and
@@ -45,9 +47,9 @@ type KernelExample struct {
 // boundary there. The figures therefore show, for XOR, the edges of the corners in which the label
 // is certain.
 var (
-	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the boundary of the best possible rule", []float64{0},
+	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the dashed boundary of the best possible rule", []float64{0},
 		"The paper's text states .892 for the same test set. The best rule is a circle."}
-	XOR = KernelExample{"xor", "XOR", claims.Printed.XOR, "corners where the label is certain", "the corners in which the label is certain, tinted by their class", []float64{-.5, .5},
+	XOR = KernelExample{"xor", "XOR", claims.Printed.XOR, "corners where the label is certain", "the dashed corners in which the label is certain, tinted by their class", []float64{-.5, .5},
 		"The published code predicts 1 if the signs of the coordinates differ and 0 if not, and counts a prediction as right if it differs from the label. Both 0 and 1 differ from the label −1, so every example of the class −1 counts as right. " +
 			"The sign rule predicts from the signs of both coordinates. It is one of the best rules: where the squares overlap, any answer is right half the time."}
 )
@@ -114,10 +116,10 @@ func shownRuns(r *kernels.LearnedKernelResult) []kernels.Run {
 // Bayes rule. It corresponds to the upper part of the paper's figure.
 func (e KernelExample) Boundary(r *kernels.LearnedKernelResult) *Figure {
 	f := &Figure{Name: e.name + "_boundary", Width: 7.6 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: e.title + ": the training examples of the two classes with the decision boundary that CVGM learns along the published and along the full gradient, and " + e.bayesAre + ". The titles give the accuracy on the test examples; " + e.printedNote() + "."}
+		Caption: e.title + ": the training examples of the two classes with the decision boundary that CVGM learns along the published and along the full gradient, and " + e.bayesAre + ". The titles give the accuracy on the test examples. " + e.printedNote(r)}
 	for _, run := range shownRuns(r) {
 		v, b := run.Variant, r.Bayes.Scores
-		p := NewPanel(v.String(), fmt.Sprintf("%v gradient: test accuracy %.1f %%", v, 100*run.FinalAccuracy()), "x₁", "x₂")
+		p := NewPanel(v.String(), fmt.Sprintf("%v gradient: test accuracy %.3f", v, run.FinalAccuracy()), "x₁", "x₂")
 		p.Equal = true
 		if low, high := slices.Min(e.levels), slices.Max(e.levels); low < high {
 			p.Tint(b.Axis, b.Axis, b.Score, func(v float64) bool { return v < low }, classColors[0])
@@ -213,7 +215,7 @@ func (e KernelExample) Manifold(r *kernels.LearnedKernelResult) *Figure {
 		v := run.Variant
 		var row []*Panel
 		for _, m := range run.Manifolds {
-			p := NewPanel(fmt.Sprintf("%v, step %d", v, m.Step), fmt.Sprintf("step %d: %.1f %%", m.Step, 100*m.Accuracy), "φ₁", "φ₂").NoTicks()
+			p := NewPanel(fmt.Sprintf("%v, step %d", v, m.Step), fmt.Sprintf("step %d: accuracy %.3f", m.Step, m.Accuracy), "φ₁", "φ₂").NoTicks()
 			p.Equal = true
 			x, y := chart.Pick(m.Phi[0], shown), chart.Pick(m.Phi[1], shown)
 			plotUnsure(p, x, y, labels)
@@ -228,7 +230,11 @@ func (e KernelExample) Manifold(r *kernels.LearnedKernelResult) *Figure {
 	if len(shown) < len(r.Test.Y) {
 		examples = fmt.Sprintf("%d of the test examples", len(shown))
 	}
-	f.Caption = e.title + ": the features φ of " + examples + " after some numbers of steps, with the straight line by which logistic regression separates the classes. Each panel has its own scale. The titles give the accuracy on all test examples; " + e.printedNote() + "."
+	unsure := ""
+	if slices.Contains(labels, 0) {
+		unsure = " In grey are the examples whose two classes are equally likely."
+	}
+	f.Caption = e.title + ": the features φ of " + examples + " after some numbers of steps, with the straight line by which logistic regression separates the classes." + unsure + " Each panel has its own scale. The titles give the accuracy on all test examples. " + e.printedNote(r)
 	return f
 }
 
@@ -237,30 +243,29 @@ func (e KernelExample) Manifold(r *kernels.LearnedKernelResult) *Figure {
 // cosine of the angle between the direction and the exact gradient. Each direction has a row of its
 // own, because a line that jumps up and down would hide the others. The row of the exact gradient
 // has no cosine, which would always be 1. A line ends at the step after which its run depends on
-// rounding.
-func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
+// rounding. The argument splits is the number of splits, for the caption.
+func (e KernelExample) Variants(r *kernels.LearnedKernelResult, splits int) *Figure {
 	f := &Figure{Name: e.name + "_variants_path", Width: 11 * vg.Inch, Height: 6.3 * vg.Inch, Legend: LegendInGap, SameColumns: true,
-		Caption: e.title + ": three variants of the gradient from the same start; the detached one omits the path through the validation rows. The titles give the first and the last value of each line. The cosine belongs to the angle between the direction of a step and the exact gradient of the same loss. On these examples a kernel can exceed the Bayes rule by chance; " + e.printedNote() + "."}
-	for _, shown := range []struct {
-		variant kernels.Variant
-		color   color.NRGBA
-	}{{kernels.Published, Vermilion}, {kernels.Detached, Green}, {kernels.Full, Blue}} {
-		v := shown.variant
+		Caption: e.variantsCaption(r, splits)}
+	for k, v := range variantsInFigure {
+		lineColor := []color.NRGBA{Vermilion, Green, Blue}[k]
 		var run kernels.Run
 		if at := slices.IndexFunc(r.Runs, func(run kernels.Run) bool { return run.Variant == v }); at >= 0 {
 			run = r.Runs[at]
 		}
-		row := chart.Mapped([]string{"CV loss", "test accuracy", "cosine with the gradient"}, func(quantity string) *Panel {
+		row := chart.Mapped([]string{"CV loss", "test accuracy", "cosine with gradient"}, func(quantity string) *Panel {
 			return NewPanel(v.String()+", "+quantity, quantity, "", "").Grid().StepsX()
 		})
 		row[1].HLine("Bayes rule, population", r.Bayes.Population, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
 		row[1].HLine("Bayes rule, these examples", r.Bayes.Test, Style{Color: Black, Width: 1, Dash: []vg.Length{6, 3}})
-		row[2].HLine("full gradient: cosine 1", 1, Style{Color: Blue, Width: 1.5})
-		row[2].HLine("below: uphill", 0, Style{Color: Black, Width: .8})
-		plotRun(row[0], &run, run.CVLoss, 3, shown.color)
-		plotRun(row[1], &run, run.Accuracy, 3, shown.color)
-		row[1].Plot.Title.Text += fmt.Sprintf(" (Bayes %v)", Number{Value: r.Bayes.Test, Digits: 3})
-		plotRun(row[2], &run, run.Cosine, 2, shown.color)
+		row[2].HLine("cosine 1: full gradient", 1, Style{Color: Blue, Width: 1.5})
+		row[2].HLine("cosine 0: uphill below it", 0, Style{Color: Black, Width: .8})
+		plotRun(row[0], &run, run.CVLoss, 3, lineColor)
+		plotRun(row[1], &run, run.Accuracy, 3, lineColor)
+		if !stops(&run) { // the Bayes rule's accuracy is beside the last accuracy
+			row[1].Plot.Title.Text += fmt.Sprintf(" (Bayes %v)", Number{Value: r.Bayes.Test, Digits: 3})
+		}
+		plotRun(row[2], &run, run.Cosine, 2, lineColor)
 		switch v {
 		case kernels.Published:
 			e.markPrinted(row[1], r)
@@ -278,8 +283,26 @@ func (e KernelExample) Variants(r *kernels.LearnedKernelResult) *Figure {
 // stepsScale explains the labels of StepsX, beside the quantity of the axis.
 const stepsScale = " (log scale of steps + 1)"
 
+// variantsInFigure are the variants with a row in the figure Variants.
+var variantsInFigure = []kernels.Variant{kernels.Published, kernels.Detached, kernels.Full}
+
+// stops reports whether the line of a run ends before its last step, because rounding decides the
+// further path.
+func stops(run *kernels.Run) bool { return run.StableSteps()+1 < len(run.CVLoss) }
+
+// variantsCaption returns the caption of the figure Variants.
+func (e KernelExample) variantsCaption(r *kernels.LearnedKernelResult, splits int) string {
+	caption := fmt.Sprintf("%s: three variants of the gradient on one data set with K = %d splits, from the same initial weights. The published and the detached one omit the path through the validation rows. "+
+		"Only the published fit penalises its intercept, so its values at step 0 can differ slightly. The titles give the first and the last value of each line", e.title, splits)
+	if slices.ContainsFunc(r.Runs, func(run kernels.Run) bool { return slices.Contains(variantsInFigure, run.Variant) && stops(&run) }) {
+		caption += "; a line stops at × if rounding errors decide its path from there"
+	}
+	return caption + ". The cosine belongs to the angle between the direction of a step and the exact gradient of the same loss. " + e.printedNote(r)
+}
+
 // plotRun plots the values of a quantity after 0, 1, … steps of a run. It adds the values at both
-// ends of the line to the title.
+// ends of the line to the title. If the line stops before the last step, its end is arbitrary, and
+// the title has the step instead.
 func plotRun(p *Panel, run *kernels.Run, values []float64, digits int, c color.NRGBA) {
 	n := min(run.StableSteps()+1, len(values))
 	if n == 0 {
@@ -287,19 +310,24 @@ func plotRun(p *Panel, run *kernels.Run, values []float64, digits int, c color.N
 	}
 	steps, last := Log10s(chart.OneTo(n)), values[n-1:n]
 	p.Line(run.Variant.String(), steps, values[:n], Style{Color: c, Width: 1.5, Unlisted: true})
-	p.Plot.Title.Text += chart.TypesetAll(fmt.Sprintf(": %v → %v", Number{Value: values[0], Digits: digits}, Number{Value: last[0], Digits: digits}))
+	end := fmt.Sprintf(" → %v", Number{Value: last[0], Digits: digits})
 	if n < len(values) {
+		end = fmt.Sprintf(", stops at step %d", n-1)
 		p.Scatter("rounding decides from here", steps[n-1:], last, Style{Color: Black, Glyph: chart.HeavyCross{}, GlyphRadius: 3.5})
 	}
+	p.Plot.Title.Text += chart.TypesetAll(fmt.Sprintf(": %v%s", Number{Value: values[0], Digits: digits}, end))
 }
 
-// printedNote returns text with the accuracies that the paper prints.
-func (e KernelExample) printedNote() string {
-	note := fmt.Sprintf("the paper prints %s after the last step", e.printedNumbers.Accuracy.Paper)
-	if e.printedNumbers.Accuracy10.Paper != "" {
-		note += fmt.Sprintf(", %s after about %d", e.printedNumbers.Accuracy10.Paper, claims.AboutTen)
+// printedNote returns two sentences with accuracies: those that the paper prints, and the right
+// ones of the Bayes rule.
+func (e KernelExample) printedNote(r *kernels.LearnedKernelResult) string {
+	printed := e.printedNumbers
+	note := fmt.Sprintf("The paper prints %v after the last step", chart.Quoted(printed.Accuracy.Paper))
+	if printed.Accuracy10.Paper != "" {
+		note += fmt.Sprintf(", %v after about %d", chart.Quoted(printed.Accuracy10.Paper), claims.AboutTen)
 	}
-	return note + fmt.Sprintf(", and %s for the Bayes rule", e.printedNumbers.Bayes.Paper)
+	return note + fmt.Sprintf(", and %v for the Bayes rule, whose true accuracy is %v over the population and %v on these test examples. On these a learned model can exceed it by chance.",
+		chart.Quoted(printed.Bayes.Paper), Number{Value: r.Bayes.Population, Digits: 3}, Number{Value: r.Bayes.Test, Digits: 3})
 }
 
 // markPrinted marks the accuracies that the paper prints.

@@ -45,8 +45,15 @@ func TestLearnedKernelOutputs(t *testing.T) {
 				"xor_variants":      chart.FormatFull(x.LearnedKernelResult.Run(kernels.Detached).FinalAccuracy()),
 				"xor_variants_path": chart.FormatFull(x.LearnedKernelResult.Run(kernels.Published).CVLoss[1]),
 			})
+			// The captions state that the published variant differs at its start by the penalty of the
+			// intercept alone.
+			for _, r := range []*kernels.LearnedKernelResult{&r.LearnedKernelResult, &x.LearnedKernelResult} {
+				if a, b := r.Run(kernels.Published), r.Run(kernels.DetachedPenalised); a.Accuracy[0] != b.Accuracy[0] || a.CVLoss[0] != b.CVLoss[0] {
+					t.Errorf("the published start has the accuracy %v and the CV loss %v, want %v and %v", a.Accuracy[0], a.CVLoss[0], b.Accuracy[0], b.CVLoss[0])
+				}
+			}
 			// The accuracies are beside the accuracy of the Bayes rule on the same examples.
-			for _, row := range Rings.Variants(&r.LearnedKernelResult).Panels {
+			for _, row := range Rings.Variants(&r.LearnedKernelResult, p.K).Panels {
 				if at := slices.IndexFunc(row[1].Series, func(s chart.Series) bool { return s.Name == "Bayes rule, these examples" }); at < 0 || row[1].Series[at].Ends(row[1].Axes())[0][1] != r.Bayes.Test {
 					t.Errorf("panel %q has no line at %v", row[1].Name, r.Bayes.Test)
 				}
@@ -194,5 +201,27 @@ func TestRivalsShareAxes(t *testing.T) {
 	f.LayOut(draw.New(vgsvg.New(f.Width, f.Height)), func(p *Panel, _ draw.Canvas, box chart.Box) { axes = append(axes, box) })
 	if axes[0] != axes[2] || axes[0].Ymax > 10 || axes[1].Ymax < 30 {
 		t.Errorf("the axes are %v", axes)
+	}
+}
+
+// The end of a line that stops before the last step is arbitrary, so its title has the step. The
+// caption explains the cross only if a line stops.
+func TestLinesThatStop(t *testing.T) {
+	run := kernels.Run{Variant: kernels.Detached, CVLoss: []float64{.7, .6, .5}, Accuracy: []float64{.5, .6, .7}, Cosine: []float64{1, .5, .25}, Perturbed: []float64{.7, .6, .5}}
+	for k, want := range []string{"CV loss: 0.700 → 0.500", "CV loss: 0.700, stops at step 1"} {
+		stop := k > 0
+		if stop {
+			run.Perturbed = []float64{.7, .6, .4}
+		}
+		f := XOR.Variants(&kernels.LearnedKernelResult{Runs: []kernels.Run{run}, Bayes: kernels.BayesAccuracy{Test: .708, Population: .7222}}, 16)
+		if got := f.Panels[1][0].Plot.Title.Text; got != want {
+			t.Errorf("the title is %q, want %q", got, want)
+		}
+		if strings.Contains(f.Panels[1][1].Plot.Title.Text, "Bayes") == stop || strings.Contains(f.Caption, "×") != stop {
+			t.Errorf("stops: %v; title %q, caption %q", stop, f.Panels[1][1].Plot.Title.Text, f.Caption)
+		}
+		if want := "0.851 for the Bayes rule, whose true accuracy is 0.722 over the population and 0.708 on these"; !strings.Contains(f.Caption, want) || !strings.Contains(f.Caption, "K = 16 ") {
+			t.Errorf("no %q in %q", want, f.Caption)
+		}
 	}
 }

@@ -235,7 +235,7 @@ func TestOutputsNameTheChanges(t *testing.T) {
 		if out == "unknown" {
 			newCell(t) // as if the parameters had their defaults
 		}
-		Save(figures.XOR.Variants(r), figures.XOR.VariantsTable(r))
+		Save(figures.XOR.Variants(r, p.K), figures.XOR.VariantsTable(r))
 		for _, file := range []string{"xor_variants_path.svg", "xor_variants_path.csv", "xor_variants.md"} {
 			text, err := os.ReadFile(filepath.Join(dir, file))
 			if err != nil {
