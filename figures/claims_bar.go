@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -75,13 +76,13 @@ func measurement(m experiment.Estimate) any {
 // FindingsBars draws the position of each finding's number relative to the bound of its rule. To
 // the right of the bound, the claim holds. The colour and the shape of a mark show the verdict. To
 // the left of a row is the claim that the finding judges. To the right are the verdict, the number,
-// the measured quantity and the rule. An arrow points to a number or an end of an interval beyond
-// the axis.
+// the rule, its unit and the measured quantity. An arrow points to a number or an end of an
+// interval beyond the axis.
 func FindingsBars(all []claims.Claim) *Figure {
 	found := claims.Findings(all)
-	p := NewPanel("findings", "← against the claim      for the claim →", "distance from the claim's bound,\nin smallest differences that matter", "").Grid()
+	p := NewPanel("findings", "← against the claim      for the claim →", "distance from the claim's bound,\nin units of the row", "").Grid()
 	bottom := .5 - float64(len(found))
-	p.Band("too small to matter", []float64{-1, 1}, []float64{bottom, bottom}, []float64{.5, .5}, Style{Color: chart.Grey})
+	p.Band("less than a unit: too small to matter", []float64{-1, 1}, []float64{bottom, bottom}, []float64{.5, .5}, Style{Color: chart.Grey})
 	p.VLine("bound", 0, Style{Color: chart.Grey, Width: .7, Unlisted: true})
 	judged, ends := make([]string, len(found)), make([]LegendEntry, len(found))
 	for i, f := range found {
@@ -92,16 +93,16 @@ func FindingsBars(all []claims.Claim) *Figure {
 	}
 	lines := max(p.Rows(claimWidth, judged), p.RowEnds(measuredWidth, ends))
 	p.Range(-barReach-.9, barReach+.9, bottom, .5)
-	return &Figure{Name: "findings_bars", Width: 8.6 * vg.Inch, Height: (vg.Length(lines*len(found))+vg.Length(len(found)))*chart.RowLine + 1.1*vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
+	return &Figure{Name: "findings_bars", Width: 9 * vg.Inch, Height: (vg.Length(lines*len(found))+vg.Length(len(found)))*chart.RowLine + 1.1*vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{p}},
 		Entries: []LegendEntry{
-			{Name: "95 % interval", Style: Style{Color: chart.Grey, Width: 2}}, {Name: "too small to matter", Style: chart.IntervalEntry.Style},
+			{Name: "95 % interval", Style: Style{Color: chart.Grey, Width: 2}}, {Name: "less than a unit: too small to matter", Style: chart.IntervalEntry.Style},
 			{Name: "beyond the axis", Style: Style{Color: chart.Grey, Glyph: chart.RightGlyph{}, GlyphRadius: 4}},
 		},
-		Caption: "A row has a claim at the left, and at the right its verdict, the number that decides, the bound that the claim needs and the measured quantity. A claim differs if the data do not bear it out; a paper's error is a printed formula or number that is wrong. Each row has its own unit, the smallest difference that matters, so compare a mark with the grey band and not with other rows."}
+		Caption: "A row has a claim at the left, and at the right its verdict, the number that decides, the bound that the claim needs, its unit (the smallest difference that matters) and the measured quantity. Of a claim with parts, the deciding one is shown. A claim differs if its number lies on the wrong side of the bound or, within a unit, on neither; a paper's error is a printed formula or number that is wrong. Intervals shorter than the mark are hidden."}
 }
 
-// rowEnd returns the text to the right of a finding's row: the verdict with the number and
-// the rule, and below them the measured quantity.
+// rowEnd returns the text to the right of a finding's row: the verdict with the number, the rule
+// and the smallest difference that matters, and below them the measured quantity.
 func rowEnd(f claims.Finding) string {
 	end := string(f.Row.Verdict)
 	if n, ok := measurement(f.Row.Ours).(Number); ok {
@@ -112,7 +113,7 @@ func rowEnd(f claims.Finding) string {
 	}
 	if f.Row.Smallest > 0 {
 		rule, _, _ := strings.Cut(f.Row.Rule, ", ")
-		end += "; claim: " + chart.TypesetAll(rule)
+		end += fmt.Sprintf("; claim: %s, unit %s", chart.TypesetAll(rule), chart.TypesetAll(fmt.Sprintf("%.3g", f.Row.Smallest)))
 	}
 	if _, quantity, ok := strings.Cut(f.Text, ": "); ok {
 		end += "\n" + quantity
@@ -122,7 +123,7 @@ func rowEnd(f claims.Finding) string {
 
 // claimWidth is the width of the claims in FindingsBars, and measuredWidth is the width of the
 // texts to the right.
-const claimWidth, measuredWidth = 2.15 * vg.Inch, 3.55 * vg.Inch
+const claimWidth, measuredWidth = 2.15 * vg.Inch, 4.25 * vg.Inch
 
 // verdictStyle returns the mark of a verdict.
 func verdictStyle(v claims.Verdict) Style {

@@ -62,7 +62,7 @@ func TestFindingsBars(t *testing.T) {
 func TestFindingsBarsJudgeClaims(t *testing.T) {
 	row := &claims.Measurement{Rule: "below 1e-06, tiny", Smallest: 5e-7, Ours: experiment.Estimate{Mean: 3e-9, Margin: math.NaN(), N: 1}}
 	row.Verdict = claims.Confirmed
-	want := "confirmed: 3.0·10⁻⁹, exact; claim: below 10⁻⁶\nlargest distance"
+	want := "confirmed: 3.0·10⁻⁹, exact; claim: below 10⁻⁶, unit 5·10⁻⁷\nlargest distance"
 	if got := rowEnd(claims.Finding{Text: "It is so: largest distance", Row: row}); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
