@@ -52,7 +52,7 @@ func GradientPartsTable(r *kernels.GradientPartsResult) *Table {
 // along all paths.
 func GradientParts(r *kernels.GradientPartsResult) *Figure {
 	f := &Figure{
-		Name: "gradient_parts_angles", Width: 8 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{nil},
+		Name: "gradient_parts_angles", Width: 8 * vg.Inch, Height: 3.9 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
 		Caption: fmt.Sprintf("Cosines along the path of the published direction, means over %d data sets with 95 %% intervals. The exact gradient is T₁ + T₂ + D; the paper prints T₁ and leaves out T₂ and D. A direction points downhill while its cosine with the gradient is above 0. The two omitted parts would cancel if they were equally long and their cosine were −1. Titles count the data sets on which the first step points uphill.", r.Params.Seeds),
 	}
 	most := make(map[string]int)
@@ -93,7 +93,7 @@ func partsPanel(path kernels.GradientPath) *Panel {
 		p.Band(c.name, x, low, high, c.style)
 		p.Line(c.name, x, mean, c.style)
 	}
-	p.HLine("below: uphill", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
+	p.HLine("published, detached: uphill below", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
 	p.HLine("exactly opposite", -1, Style{Color: Black, Width: 1, Dash: []vg.Length{8, 2, 2, 2}})
 	return p
 }

@@ -297,7 +297,11 @@ func (e KernelExample) variantsCaption(r *kernels.LearnedKernelResult, splits in
 	if slices.ContainsFunc(r.Runs, func(run kernels.Run) bool { return slices.Contains(variantsInFigure, run.Variant) && stops(&run) }) {
 		caption += "; a line stops at × if rounding errors decide its path from there"
 	}
-	return caption + ". The cosine belongs to the angle between the direction of a step and the exact gradient of the same loss. " + e.printedNote(r)
+	caption += ". The cosine belongs to the angle between the direction of a step and the exact gradient of the same loss. "
+	if uphill := chart.Nth(r.Runs, slices.IndexFunc(r.Runs, func(run kernels.Run) bool { return run.Variant == kernels.Published })).Cosine; len(uphill) > 0 && uphill[0] < 0 {
+		caption += "The published direction begins uphill here; the figure of the gradient's parts counts on how many other data sets it does. "
+	}
+	return caption + e.printedNote(r)
 }
 
 // plotRun plots the values of a quantity after 0, 1, … steps of a run. It adds the values at both
