@@ -149,9 +149,10 @@ func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 			onSurface(p.Scatter, place.name, axes, place.at, place.style)
 		}
 	}
-	// The notes of the last places come first, because the place at the lowest CV loss has the
+	// The notes of the lowest points come first, because the place at the lowest CV loss has the
 	// longest note.
-	for _, place := range slices.Backward(places) {
+	const choices = 4
+	for _, place := range slices.Concat(places[choices:], places[:choices]) {
 		if x, y := coordinates(axes, place.at); len(x) > 0 && !math.IsNaN(place.loss) {
 			right.Note(fmt.Sprintf("%s: %.4g", place.note, place.loss), x[0], y[0])
 		}
@@ -185,9 +186,9 @@ func chosenPlaces(r *elasticnet.Result, axes [][]float64) []chosenPlace {
 	}
 	least, _, _ := lowest(r.Surface.Test)
 	return []chosenPlace{
-		{"choice of random search", "random search", chosen(r.Random), r.Random.Final(), Style{Color: Green, Glyph: chart.TriangleOutline{}, GlyphRadius: 7.6}},
-		{"choice of exhaustive search", "exhaustive search", chosen(r.Exhaustive), r.Exhaustive.Final(), Style{Color: Vermilion, Glyph: chart.SquareOutline{}, GlyphRadius: 4.2}},
-		{"end of the long run", "", last(r.Long), math.NaN(), Style{Color: Blue, Glyph: draw.CircleGlyph{}, GlyphRadius: 2, Unlisted: true}},
+		{"choice of exhaustive search", "exhaustive", chosen(r.Exhaustive), r.Exhaustive.Final(), Style{Color: Vermilion, Glyph: chart.SquareOutline{}, GlyphRadius: 4.2}},
+		{"choice of random search", "random", chosen(r.Random), r.Random.Final(), Style{Color: Green, Glyph: chart.TriangleOutline{}, GlyphRadius: 7.6}},
+		{fmt.Sprintf("CVGM, step %d", len(r.Long.Lambda)), "", last(r.Long), math.NaN(), Style{Color: Blue, Glyph: draw.CircleGlyph{}, GlyphRadius: 2}},
 		{"end of CVGM", "CVGM", last(r.CVGM), r.CVGM.Final(), Style{Color: Blue, Glyph: chart.DiamondGlyph{}, GlyphRadius: 3.2}},
 		{"lowest CV loss", "at lowest CV loss", at(r.Surface.CV), judged, Style{Color: Black, Glyph: chart.HeavyCross{}, GlyphRadius: 3.8}},
 		{"lowest test loss", "lowest test loss", at(r.Surface.Test), least, Style{Color: Black, Glyph: chart.HeavyPlus{}, GlyphRadius: 3.8}},

@@ -15,7 +15,8 @@ import (
 type noteLayout struct {
 	q       *plot.Plot
 	data    draw.Canvas
-	strokes [][2]vg.Point    // parts of lines, and the strokes from points to their notes
+	strokes [][2]vg.Point // parts of lines, and the strokes from points to their notes
+	marks   []vg.Point
 	boxes   []vg.Rectangle   // marks, and the notes that have a place
 	notes   []vg.Rectangle   // the notes among the boxes, which no stroke to a note crosses
 	scale   *plotter.HeatMap // of the surface; nil: there is none
@@ -39,7 +40,7 @@ func (p *Panel) newNoteLayout(q *plot.Plot, data draw.Canvas) *noteLayout {
 				case s.Line || s.Across != nil:
 					l.strokes = append(l.strokes, [2]vg.Point{l.at(stretch[max(i-1, 0)][0], stretch[max(i-1, 0)][1]), at})
 				default:
-					l.boxes = append(l.boxes, around(at, markRadius, markRadius))
+					l.marks, l.boxes = append(l.marks, at), append(l.boxes, around(at, markRadius, markRadius))
 				}
 			}
 		}
@@ -72,6 +73,9 @@ var (
 
 const leaderFrom = 12
 
+// nearLeaderFrom replaces leaderFrom on a surface. A stroke to a nearer note would be a dot.
+const nearLeaderFrom = leaderGap + 3
+
 // leaderGap is the distance of a stroke from its point, so that it does not enter a mark.
 const leaderGap = 5
 
@@ -102,8 +106,8 @@ func (l *noteLayout) write(n Note) bool {
 	}
 	to := nearest(from, box)
 	leader, leaderFrom := draw.LineStyle{Color: Grey, Width: .5}, vg.Length(leaderFrom)
-	if l.scale != nil { // darker than the contours, and also to a near note, because a surface has many marks
-		leader, leaderFrom = draw.LineStyle{Color: Black, Width: .6}, leaderGap
+	if l.scale != nil { // darker than the contours, and also to a nearer note, because a surface has many marks
+		leader, leaderFrom = draw.LineStyle{Color: Black, Width: .6}, nearLeaderFrom
 	}
 	away := to.Sub(from)
 	if distance := vg.Length(math.Hypot(float64(away.X), float64(away.Y))); max(away.X, -away.X, away.Y, -away.Y) > leaderFrom {
@@ -111,7 +115,7 @@ func (l *noteLayout) write(n Note) bool {
 		l.data.StrokeLine2(leader, from.X, from.Y, to.X, to.Y)
 		l.strokes = append(l.strokes, [2]vg.Point{from, to})
 	}
-	l.interrupt(box)
+	l.cover(box, 100) // contours remain visible below a note, because their rests beside it would look like strokes
 	left := vg.Point{X: box.Min.X + pad, Y: (box.Min.Y + box.Max.Y) / 2}
 	if n.sample != nil {
 		l.data.StrokeLine2(n.sample.Line(), left.X, left.Y, left.X+noteSample, left.Y)
@@ -133,7 +137,7 @@ func (l *noteLayout) place(from vg.Point, w, h vg.Length, directions []vg.Point,
 		for _, distance := range distances {
 			for _, d := range directions {
 				box = around(from.Add(vg.Point{X: d.X * (w + distance), Y: d.Y * (h + distance)}), w, h)
-				if free(box) && !slices.ContainsFunc(l.notes, func(note vg.Rectangle) bool { return crosses(from, nearest(from, box), note) }) {
+				if free(box) && l.isClear(from, nearest(from, box)) {
 					return true
 				}
 			}
@@ -143,6 +147,17 @@ func (l *noteLayout) place(from vg.Point, w, h vg.Length, directions []vg.Point,
 	ok = len(l.contours) > 0 && beside(slices.Concat(distances, farDistances), func(box vg.Rectangle) bool { return l.isFree(box) && !l.crossesContour(box, math.NaN()) })
 	ok = ok || beside(distances, l.isFree)
 	return box, ok
+}
+
+// isClear reports whether the stroke from a point to its note crosses no other note, and no mark at
+// another point.
+func (l *noteLayout) isClear(from, to vg.Point) bool {
+	away := to.Sub(from)
+	begin := from.Add(away.Scale(min(1, leaderGap/vg.Length(math.Hypot(float64(away.X), float64(away.Y))))))
+	return !slices.ContainsFunc(l.notes, func(note vg.Rectangle) bool { return crosses(from, to, note) }) &&
+		!slices.ContainsFunc(l.marks, func(at vg.Point) bool {
+			return at != from && crosses(begin, to, around(at, markRadius, markRadius))
+		})
 }
 
 // isFree reports whether a box lies within the axes and covers nothing.
@@ -227,7 +242,7 @@ func (l *noteLayout) nameContour(n levelName) bool {
 					continue
 				}
 				box := around(at, w, high)
-				l.interrupt(box)
+				l.cover(box, 255)
 				l.data.FillText(style, at, n.text)
 				l.boxes = append(l.boxes, box)
 				return true
@@ -237,13 +252,16 @@ func (l *noteLayout) nameContour(n levelName) bool {
 	return false
 }
 
-// interrupt hides the parts of contours within a box, by the shades of the surface.
-func (l *noteLayout) interrupt(box vg.Rectangle) {
+// cover draws the shades of the surface over the parts of contours within a box. The opacity is from
+// 0 to 255.
+func (l *noteLayout) cover(box vg.Rectangle, opacity uint8) {
 	const width = 2 // the contour and its faint edges
 	for _, s := range l.contours {
 		if first, last := clip(s.from, s.to, box); first < last {
 			a, b := s.from.Add(s.to.Sub(s.from).Scale(first)), s.from.Add(s.to.Sub(s.from).Scale(last))
-			l.data.StrokeLine2(draw.LineStyle{Color: shade(l.scale, s.level), Width: width}, a.X, a.Y, b.X, b.Y)
+			over := color.NRGBAModel.Convert(shade(l.scale, s.level)).(color.NRGBA)
+			over.A = opacity
+			l.data.StrokeLine2(draw.LineStyle{Color: over, Width: width}, a.X, a.Y, b.X, b.Y)
 		}
 	}
 }

@@ -99,6 +99,27 @@ func TestStrokesToNotesCrossNoNote(t *testing.T) {
 	}
 }
 
+// A stroke from a point to its note crosses no mark at another point.
+func TestStrokesToNotesCrossNoMark(t *testing.T) {
+	p := NewPanel("p", "", "x", "y")
+	p.Range(0, 2, 0, 2)
+	p.Scatter("own mark and another one to its left", []float64{1.9, 1.8}, []float64{1, 1}, Style{})
+	p.Line("below, above and to the right", []float64{1.5, 1.95, 1.95, 1.5}, []float64{.9, .9, 1.1, 1.1}, Style{})
+	data := draw.Canvas{Canvas: vgsvg.New(300, 200), Rectangle: vg.Rectangle{Max: vg.Point{X: 300, Y: 200}}}
+	l := p.newNoteLayout(p.Plot, data)
+	at, other := l.at(1.9, 1), l.at(1.8, 1)
+	if l.isClear(at, other.Sub(vg.Point{X: 20})) || !l.isClear(at, at.Add(vg.Point{Y: 20})) {
+		t.Error("the mark is crossed, or a stroke without a mark is not drawn")
+	}
+	if before := len(l.strokes); l.write(Note{Text: "a note", X: 1.9, Y: 1}) {
+		for _, s := range l.strokes[before:] {
+			if crosses(s[0], s[1], around(other, markRadius, markRadius)) {
+				t.Errorf("the stroke %v crosses the mark at %v", s, other)
+			}
+		}
+	}
+}
+
 // NoteAbove prefers the place above a point and to its right; Note prefers the place beside it.
 func TestNoteAbove(t *testing.T) {
 	p := NewPanel("p", "", "x", "y")
