@@ -98,7 +98,7 @@ func FindingsBars(all []claims.Claim) *Figure {
 			{Name: "95 % interval", Style: Style{Color: chart.Grey, Width: 2}}, {Name: "less than a unit: too small to matter", Style: chart.IntervalEntry.Style},
 			{Name: "beyond the axis", Style: Style{Color: chart.Grey, Glyph: chart.RightGlyph{}, GlyphRadius: 4}},
 		},
-		Caption: "A row has a claim at the left, and at the right its verdict, the number that decides, the bound that the claim needs, its unit (the smallest difference that matters) and the measured quantity. Of a claim with parts, the deciding one is shown. A claim differs if its number lies on the wrong side of the bound or, within a unit, on neither; a paper's error is a printed formula or number that is wrong. Intervals shorter than the mark are hidden."}
+		Caption: "A mark is the number's distance from the claim's bound, in units of the smallest difference that matters. Right of the grey band the claim is confirmed; left of it, it differs, or the paper errs if a printed formula or number is wrong. An interval around 0 within the band is too small a difference to matter: a claim “below” or “above” differs, only “rounds to” would hold. The deciding part of a claim is shown; intervals shorter than the mark are hidden. The quasi-Newton search descends the CV loss by its gradient."}
 }
 
 // rowEnd returns the text to the right of a finding's row: the verdict with the number, the rule
