@@ -41,10 +41,8 @@ func GapTable(r *splits.GapResult) *Table {
 func GapCurves(r *splits.GapResult) *Figure {
 	p := r.Params
 	f := &Figure{Name: "cv_gap", Width: 11 * vg.Inch, Height: 6.8 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil, nil},
-		Caption: fmt.Sprintf("Above: means over %d data sets along the adaptive gradient search. The risk is the loss on fresh examples. The nested estimate judges searches on %d/%d of the training examples by the fold left out, so it may lie above the risk. Short line: the risk of the step that a monitor of this estimate returns, with its difference from the risk at the end and the 95 %% interval. Below: risk minus CV loss; the higher, the more the CV loss over-fits.",
+		Caption: fmt.Sprintf("Above: means over %d data sets along the adaptive gradient search. The risk is the loss on fresh examples. The nested estimate judges searches on %d/%d of the training examples by the fold left out, so it may lie above the risk. Short line: the risk of the step that a monitor of this estimate returns. The number beside it is its difference from the risk at the end, with the 95 %% interval. Below: the gap, risk minus CV loss; the higher, the more the CV loss over-fits.",
 			p.DataSets, p.Folds-1, p.Folds)}
-	atEnd := chart.EndStyle
-	atEnd.Unlisted = true // its note explains it
 	for k, g := range r.Problems {
 		name, loss := "ridge regression", "squared loss"
 		if k == len(p.Groups) {
@@ -62,17 +60,15 @@ func GapCurves(r *splits.GapResult) *Figure {
 		end := len(x) - 1
 		const short = .08 // of the search
 		left := x[end] - short*float64(len(x))
-		stopped := Style{Color: Purple, Width: 3}
-		panel.Line("risk with the monitor", []float64{left, x[end]}, []float64{g.Stopped.Mean, g.Stopped.Mean}, stopped)
-		panel.NoteOf(stopped, "monitor − end: "+withMargin(g.StoppedMinusEnd.Difference, 3), x[end], g.Stopped.Mean, g.Stopped.Mean > g.Risk[end])
-		over := NewPanel(title+", difference", "", evaluations, loss+", difference").Grid()
+		panel.Line("risk with the monitor", []float64{left, x[end]}, []float64{g.Stopped.Mean, g.Stopped.Mean}, Style{Color: Purple, Width: 3})
+		panel.NoteAtEnd("with the monitor: "+withMargin(g.StoppedMinusEnd.Difference, 3), x[end], g.Stopped.Mean, g.Stopped.Mean > g.Risk[end])
+		over := NewPanel(title+", difference", "gap at the end: "+withMargin(g.Gap, 3), evaluations, loss+", difference").Grid()
 		over.SharedAxes = loss + ", difference"
 		mean, low, high := meansAndEnds(g.Over)
 		over.Band("risk minus CV loss", x, low, high, Style{Color: Black, Width: 2})
 		over.Line("risk minus CV loss", x, mean, Style{Color: Black, Width: 2})
-		over.Scatter("risk minus CV loss, at the end", x[end:], mean[end:], atEnd)
-		over.Note("at the end: "+withMargin(g.Gap, 3), x[end], mean[end])
 		over.HLine("no over-fitting", 0, Style{Color: Grey, Width: 1, Dash: []vg.Length{1, 3}})
+		over.RangeX(panel.Axes())
 		f.Panels[0], f.Panels[1] = append(f.Panels[0], panel), append(f.Panels[1], over)
 	}
 	return f

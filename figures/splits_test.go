@@ -42,8 +42,15 @@ func TestGapOutputs(t *testing.T) {
 			change(&p)
 			r := mustRun[*splits.GapResult](t)(p.Run(t.Context(), experiment.Hooks{}))
 			testOutputs(t, r, map[string]string{"cv_gap_stopping": chart.FormatFull(r.Problems[len(r.Problems)-1].Stopped.Mean)})
-			if alt, want := GapCurves(r).Alt(), "monitor − end: "+withMargin(r.Problems[0].StoppedMinusEnd.Difference, 3); !strings.Contains(alt, want) {
+			f := GapCurves(r)
+			if alt, want := f.Alt(), "with the monitor: "+withMargin(r.Problems[0].StoppedMinusEnd.Difference, 3); !strings.Contains(alt, want) {
 				t.Errorf("no note %q: %s", want, alt)
+			}
+			for k, p := range f.Panels[1] {
+				above, below := f.Panels[0][k].Axes(), p.Axes()
+				if want := "gap at the end: " + withMargin(r.Problems[k].Gap, 3); p.Plot.Title.Text != want || below.Xmin != above.Xmin || below.Xmax != above.Xmax {
+					t.Errorf("the title is %q, want %q; the x axes are %v and %v", p.Plot.Title.Text, want, above, below)
+				}
 			}
 		})
 	}

@@ -276,13 +276,13 @@ func TestLegendInGap(t *testing.T) {
 	}
 }
 
-// NoteOf prefers a place near the right end of its line: to the left of it, and above or below.
-func TestNoteOf(t *testing.T) {
+// NoteAtEnd prefers a place near the right end of its line: to the left of it, and above or below.
+func TestNoteAtEnd(t *testing.T) {
 	p := NewPanel("p", "", "x", "y")
 	p.Range(0, 2, 0, 2)
 	data := draw.Canvas{Canvas: vgsvg.New(300, 200), Rectangle: vg.Rectangle{Max: vg.Point{X: 300, Y: 200}}}
 	for k, above := range []bool{false, true} {
-		p.NoteOf(Style{}, "note", 2, 1, above)
+		p.NoteAtEnd("note", 2, 1, above)
 		l := p.newNoteLayout(p.Plot, data)
 		if at := l.at(2, 1); !l.write(p.Notes[k]) || l.boxes[0].Min.Y > at.Y != above || l.boxes[0].Max.X > at.X || max(l.boxes[0].Min.Y-at.Y, at.Y-l.boxes[0].Max.Y) > noteDistances[0] {
 			t.Errorf("above %v: the note is at %v, its point at %v", above, l.boxes, at)

@@ -91,16 +91,15 @@ func (p *Panel) NoteAbove(text string, x, y float64) {
 	}
 }
 
-// NoteOf adds a note as Note does, with a sample of the line that it explains. The point is the
-// right end of this line. At each distance, the note first tries the place to the left of the point
-// and above or below it.
-func (p *Panel) NoteOf(line Style, text string, x, y float64, above bool) {
+// NoteAtEnd adds a note as Note does. The point is the right end of a line without a mark. At each
+// distance, the note first tries the place to the left of the point and above or below it.
+func (p *Panel) NoteAtEnd(text string, x, y float64, above bool) {
 	first := vg.Point{X: -1, Y: -1}
 	if above {
 		first.Y = 1
 	}
 	if Drawable(x, y) {
-		p.Notes = append(p.Notes, Note{Text: text, X: x, Y: y, sample: &line, first: first, near: true})
+		p.Notes = append(p.Notes, Note{Text: text, X: x, Y: y, first: first, near: true})
 	}
 }
 
@@ -195,6 +194,13 @@ func (p *Panel) Grid() *Panel {
 func (p *Panel) Range(xmin, xmax, ymin, ymax float64) {
 	Box{xmin, xmax, ymin, ymax}.setAxes(p.Plot)
 	p.isFixed = true
+}
+
+// RangeX fixes the axes of the panel: the x axis is the one of the given axes, and the y axis covers
+// the data so far. So panels one below the other have the same x axis.
+func (p *Panel) RangeX(axes Box) {
+	own := p.Axes()
+	p.Range(axes.Xmin, axes.Xmax, own.Ymin, own.Ymax)
 }
 
 // NoTicks makes the axes bare.
