@@ -1,6 +1,7 @@
 package figures
 
 import (
+	"fmt"
 	"image/color"
 	"math"
 	"slices"
@@ -30,7 +31,7 @@ func DerivativeErrors(r *differentiability.DerivativeChecks, errata *differentia
 	truncation, rounding := Style{Color: Black, Width: .7, Dash: []vg.Length{2, 2}}, Style{Color: Black, Width: .7, Dash: []vg.Length{6, 2, 1, 2}}
 	f := &Figure{Name: "derivative_errors", Width: 10 * vg.Inch, Height: 7.2 * vg.Inch, SameAxes: true, Legend: LegendInGap,
 		Entries: []LegendEntry{{Name: "follows the guides", Style: smooth}, {Name: "linear", Style: linear}, {Name: "crosses a kink", Style: jump}},
-		Caption: "Relative difference between the exact derivative and a central difference with step δ, a line for each input of each example. " +
+		Caption: "Lines: relative difference between the exact derivative and a central difference with step δ, for each input. " +
 			"Orange: a long step crosses a kink. Dark blue: linear, no truncation error."}
 	if errata != nil {
 		f.Entries = append(f.Entries, LegendEntry{Name: "wrong: the paper's ∂θ/∂X", Style: wrong})
@@ -40,6 +41,7 @@ func DerivativeErrors(r *differentiability.DerivativeChecks, errata *differentia
 	// The CSV lists the points in ascending order of the step.
 	steps := backwards(Log10s(r.Steps))
 	var panels []*Panel
+	var lowest []float64 // by line that follows the guides
 	for _, name := range r.Examples() {
 		p := NewPanel(name, name, "step δ", "relative difference").LogAxes(true, false).ClampLow(derivativeFloor).Grid()
 		p.Direct = true
@@ -56,6 +58,9 @@ func DerivativeErrors(r *differentiability.DerivativeChecks, errata *differentia
 				style = linear
 			default:
 				style.Unlisted = true
+				if finite := slices.DeleteFunc(slices.Clone(y), math.IsNaN); len(finite) > 0 {
+					lowest = append(lowest, slices.Min(finite))
+				}
 			}
 			if !style.Unlisted {
 				style.Dash = chart.Dashes[named%len(chart.Dashes)]
@@ -75,6 +80,10 @@ func DerivativeErrors(r *differentiability.DerivativeChecks, errata *differentia
 		panels = append(panels, p)
 	}
 	f.Panels = slices.Collect(slices.Chunk(panels, columns))
+	if len(lowest) > 0 {
+		slices.Sort(lowest)
+		f.Caption = fmt.Sprintf("A correct derivative (pale blue) follows the two guides down to about 10%s. ", chart.Superscript(fmt.Sprintf("%.0f", lowest[len(lowest)/2]))) + f.Caption
+	}
 	return f
 }
 

@@ -122,7 +122,11 @@ func TestNamedDerivativeErrors(t *testing.T) {
 		r.Checks = append(r.Checks, check)
 	}
 	named := map[string]float64{}
-	for _, l := range DerivativeErrors(r, nil).Panels[0][0].DirectLabels() {
+	f := DerivativeErrors(r, nil)
+	if want := "A correct derivative (pale blue) follows the two guides down to about 10⁻⁶. "; !strings.HasPrefix(f.Caption, want) {
+		t.Errorf("the caption does not begin with the lowest error of the smooth line: %q", f.Caption)
+	}
+	for _, l := range f.Panels[0][0].DirectLabels() {
 		named[l.Name] = l.End[0]
 	}
 	if at := math.Log10(r.Steps[0]); len(named) != 2 || named["linear"] != at || named["kink"] != at {
@@ -180,11 +184,34 @@ func TestTangentsKeepAwayFromKinks(t *testing.T) {
 		s.Value[0] = append(s.Value[0], math.Abs(float64(i-kink))+.5)
 		s.Slope[0] = append(s.Slope[0], math.Copysign(1, float64(i-kink)))
 	}
-	for _, series := range pathPanel(s, []int{0}, coordinateColors).Series {
+	for _, series := range pathPanel(s, []int{0}, coordinateStyles).Series {
 		if strings.HasSuffix(series.Name, "points of tangents") {
 			if at := series.Stretches[0][0][0]; math.Abs(at-kink) < 5 {
 				t.Errorf("the first tangent touches at %v, at the kink", at)
 			}
+		}
+	}
+}
+
+// A tangent at a steep piece would look like a tick, so a gentler piece of the same part has the
+// tangent, and a part without one has none.
+func TestNoTangentsOnSteepPieces(t *testing.T) {
+	s := differentiability.SolutionPath{Name: "s", Hyper: "λ1", Entries: []string{"θ1"}, Value: [][]float64{nil}, Slope: [][]float64{nil}}
+	value := 0.
+	for i := range 321 {
+		slope := 0.
+		switch {
+		case i >= 60 && i < 120:
+			slope = .1
+		case i >= 240 && i < 242:
+			slope = 50
+		}
+		s.At, s.Value[0], s.Slope[0] = append(s.At, float64(i)), append(s.Value[0], value), append(s.Slope[0], slope)
+		value += slope
+	}
+	for _, series := range pathPanel(s, []int{0}, coordinateStyles).Series {
+		if points := slices.Concat(series.Stretches...); strings.HasSuffix(series.Name, "points of tangents") && (len(points) != 1 || points[0][0] < 60 || points[0][0] > 120) {
+			t.Errorf("the tangents touch at %v, want one on the gentle piece", points)
 		}
 	}
 }
@@ -202,14 +229,31 @@ func TestCombinationAtTheEnd(t *testing.T) {
 	}
 }
 
-// Derivatives that are equal to an earlier one are dashed, and no line hides another.
-func TestEqualDerivativesAreDashed(t *testing.T) {
-	s := differentiability.SolutionPath{Name: "s", Hyper: "λ1", Entries: []string{"θ1", "θ2"}, At: []float64{1, 2, 3, 4}, Slope: [][]float64{{1, 1, 0, 0}, {0, 0, 0, 0}}}
-	drawn := make(map[string]int)
-	for _, series := range slopePanel(s, []int{0, 1}, chart.Box{Xmin: 1, Xmax: 4}).Series {
-		drawn[series.Name] = len(slices.Concat(series.Stretches...))
+// Each line of a panel has its own dashes, which the legend shows, so that lines differ in grey and no
+// line hides another where they are equal.
+func TestPathsHaveTheirOwnDashes(t *testing.T) {
+	s := differentiability.SolutionPath{Name: "s", Hyper: "λ1", At: []float64{1, 2, 3, 4}}
+	for _, name := range []string{"θ1", "θ2", "θ3"} {
+		s.Entries, s.Value, s.Slope = append(s.Entries, name), append(s.Value, []float64{1, 2, 3, 3}), append(s.Slope, []float64{1, 1, 1, 0})
 	}
-	if drawn["θ1"] != 4 || drawn["θ2"] != 2 || drawn["θ2, equal to an earlier one"] != 2 {
-		t.Errorf("points by line: %v", drawn)
+	dual := s
+	dual.Name, dual.Entries = dualPrefix, []string{"example 1", "example 2", "example 3"}
+	f := SolutionPaths(&differentiability.SolutionPaths{Paths: []differentiability.SolutionPath{s, dual}})
+	listed := make(map[string]LegendEntry)
+	for _, e := range f.Entries {
+		listed[e.Name] = e
+	}
+	for _, p := range slices.Concat(f.Panels...) {
+		for k, series := range p.Series {
+			e, ok := listed[chart.Subscripted(series.Name)]
+			if ok && !slices.Equal(series.Entry.Style.Dash, e.Style.Dash) {
+				t.Errorf("panel %q: the dashes of %q are %v, in the legend %v", p.Name, series.Name, series.Entry.Style.Dash, e.Style.Dash)
+			}
+			for _, other := range p.Series[:k] {
+				if _, also := listed[chart.Subscripted(other.Name)]; ok && also && slices.Equal(series.Entry.Style.Dash, other.Entry.Style.Dash) {
+					t.Errorf("panel %q: %q has the dashes of %q", p.Name, series.Name, other.Name)
+				}
+			}
+		}
 	}
 }

@@ -34,30 +34,30 @@ func SolutionPaths(r *differentiability.SolutionPaths) *Figure {
 			primals = append(primals, path)
 		}
 	}
-	f.Caption = "Solutions along a hyperparameter" + shownEntries(primals, duals) + " Black: the exact derivative at the dot, drawn as a tangent at most to the next kink."
+	f.Caption = "Between kinks the solution is smooth, and the exact derivative is its tangent." + shownEntries(primals, duals) + " A black tangent touches at its dot and ends before the next kink."
 	if len(primals) > 0 {
-		f.Caption += " Lower left: the derivatives of the curves above; they jump at the kinks, and are dashed where they are equal."
+		f.Caption += " Lower left: the derivatives of the curves above, which jump at the kinks."
 	}
 	rows := [2][]*Panel{}
-	list := func(names []string, shown []int, colors []color.NRGBA) {
+	list := func(names []string, shown []int, styles []Style) {
 		for n, k := range shown {
-			f.Entries = append(f.Entries, LegendEntry{Name: names[k], Style: Style{Color: colors[n], Width: pathWidth}})
+			f.Entries = append(f.Entries, LegendEntry{Name: names[k], Style: styles[n]})
 		}
 	}
 	if len(primals) > 0 {
 		shown := movingEntries(primals...)
 		for _, path := range primals {
-			rows[0] = append(rows[0], pathPanel(path, shown, coordinateColors))
+			rows[0] = append(rows[0], pathPanel(path, shown, coordinateStyles))
 		}
 		rows[1] = append(rows[1], slopePanel(primals[0], shown, rows[0][0].Axes()))
-		list(chart.Mapped(primals[0].Entries, chart.Subscripted), shown, coordinateColors)
+		list(chart.Mapped(primals[0].Entries, chart.Subscripted), shown, coordinateStyles)
 	}
 	if len(duals) > 0 {
 		shown := movingEntries(duals...)
 		for _, path := range duals {
-			rows[1] = append(rows[1], pathPanel(path, shown, exampleColors))
+			rows[1] = append(rows[1], pathPanel(path, shown, exampleStyles))
 		}
-		list(duals[0].Entries, shown, exampleColors)
+		list(duals[0].Entries, shown, exampleStyles)
 	}
 	for _, row := range rows {
 		if row != nil {
@@ -80,20 +80,26 @@ func shownEntries(primals, duals []differentiability.SolutionPath) string {
 		}
 	}
 	if all == nil {
-		return "."
+		return ""
 	}
-	return ": " + strings.Join(all, " and ") + ", those that rest least."
+	n := ""
+	if len(duals) > 0 {
+		n = "; N is the number of examples"
+	}
+	return " Shown are " + strings.Join(all, " and ") + ", those that are least often constant" + n + "."
 }
 
-// These colours differ in grey. They are pale, and the lines are broad, so that a thin black tangent
-// leaves its line visible.
+// The lines are pale and broad, so that a thin black tangent leaves its line visible. They differ in
+// grey by their dashes, through which the earlier lines of a panel show where lines are equal.
 var (
-	coordinateColors = []color.NRGBA{{90, 160, 210, 255}, {245, 205, 110, 255}, {110, 200, 165, 255}}
-	exampleColors    = []color.NRGBA{{235, 150, 90, 255}, {225, 180, 205, 255}}
+	coordinateStyles = []Style{pathStyle(90, 160, 210), pathStyle(245, 205, 110, 9, 5), pathStyle(110, 200, 165, 3, 4)}
+	exampleStyles    = []Style{pathStyle(235, 150, 90), pathStyle(225, 180, 205, 9, 5)}
 	tangentStyle     = Style{Color: Black, Width: 1, Unlisted: true}
 )
 
-const pathWidth = 3
+func pathStyle(red, green, blue uint8, dash ...vg.Length) Style {
+	return Style{Color: color.NRGBA{red, green, blue, 255}, Width: 3, Dash: dash}
+}
 
 func pathAxis(s differentiability.SolutionPath) []float64 {
 	if s.Logarithmic {
@@ -109,7 +115,7 @@ const dualPrefix = "dual variables"
 // isDual reports whether the entries are multipliers.
 func isDual(s differentiability.SolutionPath) bool { return strings.HasPrefix(s.Name, dualPrefix) }
 
-func pathPanel(s differentiability.SolutionPath, shown []int, colors []color.NRGBA) *Panel {
+func pathPanel(s differentiability.SolutionPath, shown []int, styles []Style) *Panel {
 	hyper, y := chart.Subscripted(s.Hyper), "θ, by coordinate"
 	if isDual(s) {
 		y = "N × multiplier, by example"
@@ -117,7 +123,7 @@ func pathPanel(s differentiability.SolutionPath, shown []int, colors []color.NRG
 	p := NewPanel(s.Name+" in "+s.Hyper, strings.Replace(s.Name, dualPrefix, "multipliers", 1)+" along "+hyper, hyper, y).LogAxes(s.Logarithmic, false).Grid()
 	x := pathAxis(s)
 	for n, k := range shown {
-		p.Line(s.Entries[k], x, s.Value[k], Style{Color: colors[n], Width: pathWidth, Unlisted: true})
+		p.Line(s.Entries[k], x, s.Value[k], styles[n])
 	}
 	values := p.Axes()
 	highest := .12 * (values.Ymax - values.Ymin) // height of a tangent on each side of its point; without this bound, a steep tangent would extend far beyond the data
@@ -127,9 +133,10 @@ func pathPanel(s differentiability.SolutionPath, shown []int, colors []color.NRG
 	return p
 }
 
-// tangents draws tangents to the path of entry k. There is one tangent in the inner three quarters
+// tangents draws tangents to the path of entry k. There is one tangent in the inner five sixths
 // of each of several equal parts of the axis, at the point whose tangent extends farthest on both sides. If an entry rests at
-// a bound, it has no tangent. A tangent ends at a kink; see piece. On each side of a point, it rises
+// a bound, it has no tangent. A piece so steep or short that its tangent would look like a tick has
+// none either. A tangent ends at a kink; see piece. On each side of a point, it rises
 // or falls by at most maxHeight. It does not leave the range of the path.
 func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float64) {
 	const count = 2
@@ -145,11 +152,12 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float
 		}
 	}
 	values := slices.DeleteFunc(slices.Clone(s.Value[k]), math.IsNaN)
+	const shortest = .01 // length of a tangent on each side of its point, as a share of the axis
 	var touched [2][]float64
 	for m := range count {
 		at, from, to, longest := -1, 0., 0., 0.
 		middle := (2*m + 1) * (len(x) - 1) / (2 * count)
-		for _, i := range outwards(middle, 3*(len(x)-1)/(8*count)) {
+		for _, i := range outwards(middle, 5*(len(x)-1)/(12*count)) {
 			slope, value := slopes[i], s.Value[k][i]
 			if math.IsNaN(slope) || math.Abs(s.Slope[k][i]) <= atRest && math.Abs(value-math.Round(value)) <= atRest {
 				continue // there is no derivative, or the entry rests at a bound
@@ -167,7 +175,7 @@ func tangents(p *Panel, s differentiability.SolutionPath, k int, maxHeight float
 				at, from, to, longest = i, low, high, length
 			}
 		}
-		if at < 0 {
+		if at < 0 || longest < shortest*(x[len(x)-1]-x[0]) {
 			continue
 		}
 		slope, value := slopes[at], s.Value[k][at]
@@ -238,34 +246,15 @@ func movingEntries(paths ...differentiability.SolutionPath) []int {
 	return all
 }
 
-// slopeDashes let the earlier lines show through a later one where derivatives are equal, as at 0.
-var slopeDashes = [shownCoordinates][]vg.Length{nil, {8, 8}, {4, 12}}
-
 // slopePanel returns a panel with the derivatives of the given entries along a path. Its x axis is
 // the one of the given axes.
 func slopePanel(s differentiability.SolutionPath, shown []int, axes chart.Box) *Panel {
 	p := NewPanel(s.Name+", derivative in "+s.Hyper, s.Name+": derivatives in "+chart.Subscripted(s.Hyper), chart.Subscripted(s.Hyper), "∂θ/∂"+chart.Subscripted(s.Hyper)).LogAxes(s.Logarithmic, false).Grid()
 	for n, k := range shown {
-		hidden := make(map[float64]bool) // where an earlier entry has the same derivative
-		for i, at := range pathAxis(s) {
-			hidden[at] = slices.ContainsFunc(shown[:n], func(j int) bool { return math.Abs(s.Slope[j][i]-s.Slope[k][i]) <= atRest })
-		}
 		x, y := brokenAtJumps(pathAxis(s), s.Slope[k])
-		alone, equal := slices.Clone(y), slices.Clone(y)
-		for i, at := range x {
-			if hidden[at] {
-				alone[i] = math.NaN()
-			} else {
-				equal[i] = math.NaN()
-			}
-		}
-		style := Style{Color: coordinateColors[n], Width: 2, Unlisted: true}
-		p.Line(s.Entries[k], x, alone, style)
-		style.Dash = slopeDashes[n]
-		p.Line(s.Entries[k]+", equal to an earlier one", x, equal, style)
+		p.Line(s.Entries[k], x, y, coordinateStyles[n])
 	}
-	own := p.Axes()
-	p.Range(axes.Xmin, axes.Xmax, own.Ymin, own.Ymax)
+	p.RangeX(axes)
 	return p
 }
 
