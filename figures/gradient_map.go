@@ -22,8 +22,8 @@ type mapDifference struct {
 }
 
 var mapDifferences = []mapDifference{
-	{"CV gradient minus training gradient", "CV gradient − training gradient", "CV gradient better", func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining }, func(e manyhyper.MapEffect) experiment.Estimate { return e.CVLessTraining }},
-	{"many hyperparameters minus one", "many − one hyperparameter", "many better", func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne }, func(e manyhyper.MapEffect) experiment.Estimate { return e.ManyLessOne }},
+	{"CV gradient minus training gradient", "CV gradient against training gradient", "CV gradient better", func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining }, func(e manyhyper.MapEffect) experiment.Estimate { return e.CVLessTraining }},
+	{"many hyperparameters minus one", "many hyperparameters against one", "many better", func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne }, func(e manyhyper.MapEffect) experiment.Estimate { return e.ManyLessOne }},
 }
 
 // A mapKind is a kind of cells.
@@ -56,7 +56,7 @@ const mapWidth = 9 * vg.Inch
 // but a panel whose differences are much smaller than in the others has an x axis of its own.
 func GradientMap(r *manyhyper.MapResult) *Figure {
 	f := &Figure{Name: "gradient_map", Width: mapWidth, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Left of 0, many hyperparameters by the CV gradient have a lower test loss than by the training gradient (left), or than one hyperparameter (right). A cell is one combination of the values of the four factors; it appears once under each factor. It is unclear if the 95 %% interval of its difference, over %d data sets (%d of weights), contains 0.", r.Params.DataSets, r.Params.RingsDataSets)}
+		Caption: fmt.Sprintf("Left of 0, many hyperparameters by the CV gradient have a lower test loss than by the training gradient (left), or than one hyperparameter (right). A cell, one combination of the factors' values, appears under each factor. An open circle (unclear): the 95 %% interval of the cell's difference, over %d data sets (%d of weights), contains 0.", r.Params.DataSets, r.Params.RingsDataSets)}
 	for _, k := range mapKinds {
 		f.Entries = append(f.Entries, LegendEntry{Name: "cell, " + k.name, Style: k.mark})
 	}
@@ -67,9 +67,9 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 			all.include(reachOf(r, problem, d))
 		}
 	}
-	const rowHeight = 18
+	const apart = 2 // room for the cells and the mean of a row
 	reaches := map[*Panel]mapReach{}
-	rows := drawMaps(f, r, rowHeight, func(p *Panel, problem string, rows []mapRow, d mapDifference) {
+	rows := drawMaps(f, r, apart, func(p *Panel, problem string, rows []mapRow, d mapDifference) {
 		reach := all
 		const much = 5
 		if own := reachOf(r, problem, d); own.left < own.right && much*(own.right-own.left) < all.right-all.left {
@@ -81,7 +81,7 @@ func GradientMap(r *manyhyper.MapResult) *Figure {
 		drawMap(p, rows, d, reaches[p].right-reaches[p].left)
 	})
 	for p, reach := range reaches {
-		p.Range(reach.left, reach.right, .4-float64(rows), .9)
+		p.Range(reach.left, reach.right, .4-float64(rows), .5)
 	}
 	return f
 }
@@ -121,47 +121,52 @@ func reachOf(r *manyhyper.MapResult, problem string, d mapDifference) (reach map
 
 // drawMaps adds a row of panels for each problem, with a column for each difference, and sets the
 // height of the figure. The function draw draws the rows of a map into a panel. The result is the
-// largest number of rows in a panel. The height of a row is in points.
-func drawMaps(f *Figure, r *manyhyper.MapResult, rowHeight vg.Length, draw func(p *Panel, problem string, rows []mapRow, d mapDifference)) (most int) {
+// largest number of rows in a panel. The argument apart is the argument of mapRows.
+func drawMaps(f *Figure, r *manyhyper.MapResult, apart int, draw func(p *Panel, problem string, rows []mapRow, d mapDifference)) (most int) {
 	for _, problem := range manyhyper.MapProblems {
 		var panels []*Panel
 		for _, d := range mapDifferences {
-			p, rows := NewPanel(d.name+", "+problem, problem+"\n"+d.title, "", ""), mapRows(r, problem, d)
+			p, rows := NewPanel(d.name+", "+problem, problem+"\n"+d.title, "", ""), mapRows(r, problem, d, apart)
 			draw(p, problem, rows, d)
 			panels, most = append(panels, p), max(most, len(rows))
 		}
 		f.Panels = append(f.Panels, panels)
 	}
-	const around = 90 // height of a panel's title and labels, in points
-	f.Height = vg.Length(len(f.Panels)) * (around + rowHeight*vg.Length(most))
+	const around, rowHeight = 78, 12 // height of a panel's title and labels, and of a row, in points
+	f.Height = vg.Length(len(f.Panels)) * vg.Length(around+rowHeight*most)
 	return most
 }
 
-// mapFactors are the names of the factors before their first values.
+// mapFactors are the names of the factors.
 var mapFactors = []string{"examples", "hyperparameters", "share of rows fitted", "noise"}
 
-// A mapRow has all cells with one value of a factor, in the order of their differences. An empty row
-// separates two factors.
+// A mapRow has all cells with one value of a factor, in the order of their differences. Some
+// rows have no cells: the head of a factor, and empty rows without a label.
 type mapRow struct {
 	label  string
+	isHead bool
 	mean   experiment.Estimate
 	cells  []manyhyper.MapCell
 	counts [3]int // of the cells of each kind
 }
 
-func mapRows(r *manyhyper.MapResult, problem string, d mapDifference) (rows []mapRow) {
+// mapRows returns the rows of a panel. Each factor has its head directly above its first value. The
+// distance of two values of a factor is apart, in rows, and between two factors it is greater by one.
+func mapRows(r *manyhyper.MapResult, problem string, d mapDifference, apart int) (rows []mapRow) {
 	cells := slices.SortedStableFunc(slices.Values(r.CellsOf(problem)), func(a, b manyhyper.MapCell) int { return cmp.Compare(d.ofCell(a).Mean, d.ofCell(b).Mean) })
 	for factor := range manyhyper.Factors {
 		if factor > 0 {
-			rows = append(rows, mapRow{})
+			rows = append(rows, make([]mapRow, apart-1)...)
 		}
-		name := mapFactors[factor] + " "
+		rows = append(rows, mapRow{label: mapFactors[factor], isHead: true})
 		for _, e := range r.Effects {
 			if e.Problem != problem || e.Factor != factor {
 				continue
 			}
-			row := mapRow{label: fmt.Sprintf("%s%g", name, e.Level), mean: d.ofEffect(e)}
-			name = ""
+			if !rows[len(rows)-1].isHead {
+				rows = append(rows, make([]mapRow, apart-1)...)
+			}
+			row := mapRow{label: fmt.Sprint(e.Level), mean: d.ofEffect(e)}
 			row.cells = slices.DeleteFunc(slices.Clone(cells), func(c manyhyper.MapCell) bool {
 				return []float64{float64(c.Train), float64(c.Hyperparameters), c.Share, c.Noise}[factor] != e.Level
 			})
@@ -179,13 +184,13 @@ func mapRows(r *manyhyper.MapResult, problem string, d mapDifference) (rows []ma
 func drawMap(p *Panel, rows []mapRow, d mapDifference, length float64) {
 	const (
 		near         = .026     // a share of the axis, about the width of a mark
-		above, below = .15, .23 // distances of the cells and of their mean from the middle of the row
+		above, below = .22, .35 // distances of the cells and of their mean from the middle of the row
 	)
 	labels, at, means := make([]string, len(rows)), make([]float64, len(rows)), make([]experiment.Estimate, len(rows))
 	var x, y [3][]float64
 	for k, row := range rows {
 		labels[k], at[k], means[k] = row.label, -below-float64(k), row.mean // the place of the mean
-		if row.label == "" {
+		if row.label == "" || row.isHead {
 			at[k] = math.NaN()
 		}
 		values := chart.Mapped(row.cells, func(c manyhyper.MapCell) float64 { return d.ofCell(c).Mean })
@@ -201,14 +206,24 @@ func drawMap(p *Panel, rows []mapRow, d mapDifference, length float64) {
 	for kind, k := range mapKinds {
 		p.Scatter("cell, "+k.name, x[kind], y[kind], k.mark)
 	}
-	p.Rows(vg.Length(math.Inf(1)), labels)
+	p.Rows(vg.Length(math.Inf(1)), labels, headsOf(rows)...)
+}
+
+// headsOf returns the numbers of the heads.
+func headsOf(rows []mapRow) (heads []int) {
+	for k, row := range rows {
+		if row.isHead {
+			heads = append(heads, k)
+		}
+	}
+	return heads
 }
 
 // laneOffsets returns the height of each of the ascending values above the lowest lane of its row, in
 // rows. Values that are less than near apart are in different lanes. All other values are in the
 // lowest lane.
 func laneOffsets(values []float64, near float64) (offsets []float64) {
-	const apart, most = .27, .44 // distance of two lanes, and largest distance of the outer lanes
+	const apart, most = .4, .66 // distance of two lanes, and largest distance of the outer lanes
 	for from, to := 0, 0; from < len(values); from = to {
 		var last []float64 // value in each lane
 		var lanes []int
@@ -256,25 +271,23 @@ func GradientMapTable(r *manyhyper.MapResult) *Table {
 func KeptGradientMap() *Figure {
 	r := manyhyper.KeptMap()
 	f := &Figure{Name: "gradient_map_kept", Width: mapWidth, Legend: LegendBelow,
-		Caption: fmt.Sprintf("A finer grid of values, stored with the notebook: %d cells a panel, %d data sets each (%d of weights). A cell is one combination of the values. Better: the first of the two in the title clearly has the lower test loss, as above; a negative mean favours it.", len(r.CellsOf(manyhyper.MapOfPenalties)), r.Params.DataSets, r.Params.RingsDataSets)}
-	const rowHeight = 12
-	rows := drawMaps(f, r, rowHeight, drawMapShares)
+		Caption: fmt.Sprintf("A finer grid of values: %d cells a panel, %d data sets each (%d of weights). Better: the first in the title clearly has the lower test loss, as above. Numbers: mean of difference / larger test loss, with the number of cells; negative favours it.", len(r.CellsOf(manyhyper.MapOfPenalties)), r.Params.DataSets, r.Params.RingsDataSets)}
+	rows := drawMaps(f, r, 1, drawMapShares)
 	for _, p := range slices.Concat(f.Panels...) {
-		p.Range(0, 100, .4-float64(rows+1), .6)
+		p.Range(0, 100, .4-float64(rows), .6)
 	}
 	return f
 }
 
-// drawMapShares draws a bar for each row, with a part for each kind of cells. Above the rows is the
-// head of the texts at their right.
+// drawMapShares draws a bar for each row, with a part for each kind of cells. The head of the texts
+// at their right is beside the head of the first factor.
 func drawMapShares(p *Panel, _ string, rows []mapRow, _ mapDifference) {
 	p.Plot.X.Label.Text = "share of the row's cells (%)"
-	rows = slices.Concat([]mapRow{{}}, rows)
 	labels, ends := make([]string, len(rows)), make([]LegendEntry, len(rows))
 	y, from := make([]float64, len(rows)), make([]float64, len(rows))
 	for k, row := range rows {
 		y[k], labels[k] = 0-float64(k), row.label // not −0
-		if row.label != "" {
+		if row.label != "" && !row.isHead {
 			ends[k].Name = fmt.Sprintf("%s (%d)", chart.Typeset(fmt.Sprintf("%+.3f", row.mean.Mean)), len(row.cells))
 		}
 	}
@@ -293,7 +306,7 @@ func drawMapShares(p *Panel, _ string, rows []mapRow, _ mapDifference) {
 			}
 		}
 	}
-	p.Rows(vg.Length(math.Inf(1)), labels)
+	p.Rows(vg.Length(math.Inf(1)), labels, headsOf(rows)...)
 	p.RowEnds(vg.Length(math.Inf(1)), ends)
 }
 

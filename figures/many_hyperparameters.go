@@ -41,7 +41,7 @@ func searchNames(p manyhyper.LeversParams) map[string]string {
 // hyperparameters. Each loss is divided by the loss with a single hyperparameter of the same kind.
 func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 	f := &Figure{Name: "many_hyperparameters", Width: 11 * vg.Inch, Height: 5.6 * vg.Inch, Legend: LegendBelow, Panels: make([][]*Panel, 2),
-		Caption: fmt.Sprintf("Top: test loss divided by the test loss with one hyperparameter on %d folds. Bottom: CV loss divided by the CV loss with one on the same splits. Means over %d data sets, with 95 %% intervals of paired differences. Widths begin at two, because a ridge penalty is included. The tuner is one method for all hyperparameters, splits and features.", r.Params.Folds, r.Params.DataSets)}
+		Caption: fmt.Sprintf("Top: test loss / test loss with one hyperparameter on %d folds. Bottom: CV loss / loss with one on the same splits. Means over %d data sets, with 95 %% intervals of paired differences. For widths, “one” is one shared width and a ridge penalty, so they start at 2 on the axis. Squares: the tuner, which keeps one unless separate ones lower the loss enough on other splits.", r.Params.Folds, r.Params.DataSets)}
 	for _, l := range r.Problems {
 		for k, loss := range []struct {
 			name  string

@@ -97,8 +97,8 @@ func TestGradientMapHasAllCells(t *testing.T) {
 	checkFigure(t, f)
 	panel := f.Panels[0][0]
 	text := (&Figure{Panels: [][]*Panel{{panel}}}).CSV()
-	for _, want := range []string{"cell, better\",-0.5,0.15", "cell, unclear\",0.05,0.15", "cell, worse\",0.25,-0.85", "mean of the cells,-0.225,-0.23", "mean of the cells,0.25,-1.23", "of the mean,0.375,-1.23",
-		"cell, better\",-0.5,-4.85", "cell, unclear\",0.05,-4.85", "cell, worse\",0.25,-4.85", "mean of the cells,-0.0625,-5.23"} {
+	for _, want := range []string{"cell, better\",-0.5,-0.78", "cell, unclear\",0.05,-0.78", "cell, worse\",0.25,-2.78", "mean of the cells,-0.225,-1.35", "mean of the cells,0.25,-3.35", "of the mean,0.375,-3.35",
+		"cell, better\",-0.5,-9.78", "cell, unclear\",0.05,-9.78", "cell, worse\",0.25,-9.78", "mean of the cells,-0.0625,-10.35"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
@@ -107,7 +107,7 @@ func TestGradientMapHasAllCells(t *testing.T) {
 	for _, tick := range panel.Plot.Y.Tick.Marker.Ticks(-9, 1) {
 		labels = append(labels, tick.Label)
 	}
-	if want := []string{"examples 20", "80", "", "", "", "noise 1"}; !slices.Equal(labels, want) {
+	if want := []string{"examples", "20", "", "80", "", "hyperparameters", "", "share of rows fitted", "", "noise", "1"}; !slices.Equal(labels, want) {
 		t.Errorf("labels %q, want %q", labels, want)
 	}
 	small := f.Panels[0][1]
@@ -129,9 +129,9 @@ func TestGradientMapHasAllCells(t *testing.T) {
 func TestLaneOffsets(t *testing.T) {
 	for _, c := range []struct{ values, want []float64 }{
 		{nil, nil},
-		{[]float64{1, 2, 2.5, 4}, []float64{0, 0, .27, 0}},
-		{[]float64{1, 1, 1}, []float64{0, .22, .44}},
-		{[]float64{0, .6, 1.2, 1.2}, []float64{0, .22, 0, .44}},
+		{[]float64{1, 2, 2.5, 4}, []float64{0, 0, .4, 0}},
+		{[]float64{1, 1, 1}, []float64{0, .33, .66}},
+		{[]float64{0, .6, 1.2, 1.2}, []float64{0, .33, 0, .66}},
 		{[]float64{1, math.NaN(), math.NaN()}, []float64{0, 0, 0}},
 	} {
 		got := laneOffsets(c.values, 1)
@@ -139,7 +139,7 @@ func TestLaneOffsets(t *testing.T) {
 			t.Errorf("values %v have the offsets %v, want %v", c.values, got, c.want)
 		}
 	}
-	if many := laneOffsets(make([]float64, 40), 1); slices.Max(many) > .45 || slices.Min(many) != 0 || slices.Max(many) < .4 {
+	if many := laneOffsets(make([]float64, 40), 1); slices.Max(many) > .67 || slices.Min(many) != 0 || slices.Max(many) < .6 {
 		t.Errorf("40 equal values have the offsets %v", many)
 	}
 }
@@ -152,9 +152,9 @@ func TestKeptGradientMapHasAllCells(t *testing.T) {
 	r := manyhyper.KeptMap()
 	for i, problem := range manyhyper.MapProblems {
 		for j, d := range mapDifferences {
-			rows, total := mapRows(r, problem, d), 0
+			rows, total := mapRows(r, problem, d, 1), 0
 			for k, row := range rows {
-				if row.label == "" {
+				if row.label == "" || row.isHead {
 					continue
 				}
 				total += len(row.cells)
@@ -162,7 +162,7 @@ func TestKeptGradientMapHasAllCells(t *testing.T) {
 				last := 0.
 				for _, s := range f.Panels[i][j].Series {
 					for _, stroke := range s.Stretches {
-						if kind := slices.IndexFunc(mapKinds, func(m mapKind) bool { return m.name == s.Name }); stroke[0][1] == float64(-1-k) {
+						if kind := slices.IndexFunc(mapKinds, func(m mapKind) bool { return m.name == s.Name }); stroke[0][1] == float64(-k) {
 							parts[kind], last = stroke[1][0]-stroke[0][0], max(last, stroke[1][0])
 						}
 					}

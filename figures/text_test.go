@@ -180,3 +180,20 @@ func TestRowEndsAreLevelWithLabels(t *testing.T) {
 		}
 	}
 }
+
+// The grid has a line at each row except headings.
+func TestGridOmitsHeadings(t *testing.T) {
+	lines := func(heads ...int) int {
+		p := NewPanel("rows", "", "x", "").Grid()
+		p.Line("line", []float64{0, 1}, []float64{-1, 0}, Style{})
+		p.Rows(200, []string{"left", "below"}, heads...)
+		svg, err := (&Figure{Name: "rows", Width: 300, Height: 200, Legend: LegendNone, Panels: [][]*Panel{{p}}}).SVG()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Count(string(svg), "#E1E1E1")
+	}
+	if all, fewer := lines(), lines(0); fewer != all-1 {
+		t.Errorf("%d lines with a heading, %d without", fewer, all)
+	}
+}

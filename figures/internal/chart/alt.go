@@ -61,7 +61,8 @@ func (p *Panel) altAxes() string {
 	title := flat(strings.ReplaceAll(cmp.Or(p.Plot.Title.Text, p.Name), "\n", ", "))
 	x, y := flat(p.Plot.X.Label.Text), flat(p.Plot.Y.Label.Text)
 	if ticks, rows := p.Plot.Y.Tick.Marker.(plot.ConstantTicks); rows {
-		labels := Mapped(ticks, func(t plot.Tick) string { return "“" + flat(t.Label) + "”" })
+		named := slices.DeleteFunc(slices.Clone(ticks), func(t plot.Tick) bool { return t.Label == "" })
+		labels := Mapped(named, func(t plot.Tick) string { return "“" + flat(t.Label) + "”" })
 		return fmt.Sprintf("%s: %s; rows %s", title, x, strings.Join(labels, ", "))
 	}
 	if x == "" || y == "" {

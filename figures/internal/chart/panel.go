@@ -40,6 +40,7 @@ type Panel struct {
 	filled     bool             // there is a surface, which needs no headroom
 	Banded     bool             // there are bands
 	BesideRows []LegendEntry    // what RowEnds has put beside the rows
+	heads      []int            // rows that are headings, as Rows received them
 	Scale      *plotter.HeatMap // colour scale of the surface; nil: none
 	contours   []contour        // of the surface
 	levelNames []levelName      // of its contours
@@ -186,8 +187,23 @@ func (p *Panel) Grid() *Panel {
 	g := plotter.NewGrid()
 	g.Horizontal = draw.LineStyle{Color: color.NRGBA{225, 225, 225, 255}, Width: .5}
 	g.Vertical = g.Horizontal
-	p.Plot.Add(g)
+	p.Plot.Add(grid{g, p})
 	return p
+}
+
+// A grid has no lines at the headings of rows.
+type grid struct {
+	*plotter.Grid
+	panel *Panel
+}
+
+func (g grid) Plot(c draw.Canvas, q *plot.Plot) {
+	lined := *q
+	if ticks, rows := q.Y.Tick.Marker.(plot.ConstantTicks); rows {
+		isHead := func(t plot.Tick) bool { return slices.Contains(g.panel.heads, int(-t.Value)) }
+		lined.Y.Tick.Marker = plot.ConstantTicks(slices.DeleteFunc(slices.Clone(ticks), isHead))
+	}
+	g.Grid.Plot(c, &lined)
 }
 
 // Range fixes the axes of the panel.

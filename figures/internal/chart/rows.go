@@ -10,16 +10,17 @@ import (
 )
 
 // Rows puts the given texts as labels on the y axis, at y = 0, −1, −2, …. It breaks each text into
-// lines of at most the given width, and keeps the line breaks that the text already has. The result
+// lines of at most the given width, and keeps the line breaks that the text already has. The rows
+// with the numbers heads are headings of the rows below them, and have no grid line. The result
 // maxLines is the largest number of lines of a text.
-func (p *Panel) Rows(width vg.Length, texts []string) (maxLines int) {
+func (p *Panel) Rows(width vg.Length, texts []string, heads ...int) (maxLines int) {
 	style := p.Plot.Y.Tick.Label
 	var ticks plot.ConstantTicks
 	for i, text := range texts {
 		lines := broken(text, style, width)
 		ticks, maxLines = append(ticks, plot.Tick{Value: -float64(i), Label: strings.Join(lines, "\n")}), max(maxLines, len(lines))
 	}
-	p.Plot.Y.Tick.Marker, p.Plot.Y.Tick.Length = ticks, 0
+	p.Plot.Y.Tick.Marker, p.Plot.Y.Tick.Length, p.heads = ticks, 0, heads
 	return maxLines
 }
 
