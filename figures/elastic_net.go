@@ -188,7 +188,7 @@ func chosenPlaces(r *elasticnet.Result, axes [][]float64) []chosenPlace {
 	return []chosenPlace{
 		{"choice of exhaustive search", "exhaustive", chosen(r.Exhaustive), r.Exhaustive.Final(), Style{Color: Vermilion, Glyph: chart.SquareOutline{}, GlyphRadius: 4.2}},
 		{"choice of random search", "random", chosen(r.Random), r.Random.Final(), Style{Color: Green, Glyph: chart.TriangleOutline{}, GlyphRadius: 7.6}},
-		{fmt.Sprintf("CVGM, step %d", len(r.Long.Lambda)), "", last(r.Long), math.NaN(), Style{Color: Blue, Glyph: draw.CircleGlyph{}, GlyphRadius: 2}},
+		{fmt.Sprintf("CVGM, step %d", len(r.Long.Lambda)), "", last(r.Long), math.NaN(), Style{Color: Blue, Glyph: draw.BoxGlyph{}, GlyphRadius: 2}},
 		{"end of CVGM", "CVGM", last(r.CVGM), r.CVGM.Final(), Style{Color: Blue, Glyph: chart.DiamondGlyph{}, GlyphRadius: 3.2}},
 		{"lowest CV loss", "at lowest CV loss", at(r.Surface.CV), judged, Style{Color: Black, Glyph: chart.HeavyCross{}, GlyphRadius: 3.8}},
 		{"lowest test loss", "lowest test loss", at(r.Surface.Test), least, Style{Color: Black, Glyph: chart.HeavyPlus{}, GlyphRadius: 3.8}},

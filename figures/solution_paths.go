@@ -93,12 +93,18 @@ func shownEntries(primals, duals []differentiability.SolutionPath) string {
 // grey by their dashes, through which the earlier lines of a panel show where lines are equal.
 var (
 	coordinateStyles = []Style{pathStyle(90, 160, 210), pathStyle(245, 205, 110, 9, 5), pathStyle(110, 200, 165, 3, 4)}
-	exampleStyles    = []Style{pathStyle(235, 150, 90), pathStyle(225, 180, 205, 9, 5)}
+	exampleStyles    = []Style{pathStyle(235, 150, 90, 14, 3), pathStyle(225, 180, 205, 6, 2, 2, 2)}
 	tangentStyle     = Style{Color: Black, Width: 1, Unlisted: true}
 )
 
 func pathStyle(red, green, blue uint8, dash ...vg.Length) Style {
 	return Style{Color: color.NRGBA{red, green, blue, 255}, Width: 3, Dash: dash}
+}
+
+// inFigure returns the style of a line whose entry is in the legend of the figure.
+func inFigure(s Style) Style {
+	s.Unlisted = true
+	return s
 }
 
 func pathAxis(s differentiability.SolutionPath) []float64 {
@@ -123,7 +129,7 @@ func pathPanel(s differentiability.SolutionPath, shown []int, styles []Style) *P
 	p := NewPanel(s.Name+" in "+s.Hyper, strings.Replace(s.Name, dualPrefix, "multipliers", 1)+" along "+hyper, hyper, y).LogAxes(s.Logarithmic, false).Grid()
 	x := pathAxis(s)
 	for n, k := range shown {
-		p.Line(s.Entries[k], x, s.Value[k], styles[n])
+		p.Line(s.Entries[k], x, s.Value[k], inFigure(styles[n]))
 	}
 	values := p.Axes()
 	highest := .12 * (values.Ymax - values.Ymin) // height of a tangent on each side of its point; without this bound, a steep tangent would extend far beyond the data
@@ -252,7 +258,7 @@ func slopePanel(s differentiability.SolutionPath, shown []int, axes chart.Box) *
 	p := NewPanel(s.Name+", derivative in "+s.Hyper, s.Name+": derivatives in "+chart.Subscripted(s.Hyper), chart.Subscripted(s.Hyper), "∂θ/∂"+chart.Subscripted(s.Hyper)).LogAxes(s.Logarithmic, false).Grid()
 	for n, k := range shown {
 		x, y := brokenAtJumps(pathAxis(s), s.Slope[k])
-		p.Line(s.Entries[k], x, y, coordinateStyles[n])
+		p.Line(s.Entries[k], x, y, inFigure(coordinateStyles[n]))
 	}
 	p.RangeX(axes)
 	return p
