@@ -72,7 +72,7 @@ func FindingsTable(all []claims.Claim, note string) *Table {
 	return t
 }
 
-const findingsNote = "Intervals are 95 % confidence intervals over the repetitions. In a bar ● is the number, ─ its interval, and │ the bound of the rule; right of │ the number speaks for the claim, left of │ against it, and within [ ] the difference is too small to matter. A finding's words follow from the verdict on a claim of the paper, or on our own claim if the finding goes beyond the paper."
+const findingsNote = "Intervals are 95 % confidence intervals over the repetitions. In a bar ● is the number, ─ its interval, and │ the bound of the rule; right of │ the number speaks for the claim, left of │ against it, and within [ ] the difference is too small to matter; ◂ and ▸ lie beyond the axis. A finding's words follow from the verdict on a claim of the paper, or on our own claim if the finding goes beyond the paper."
 
 const claimsCaption = "The paper's claims and the verdicts on them"
 

@@ -50,7 +50,7 @@ var (
 	Rings = KernelExample{"rings", "Rings", claims.Printed.Rings, "Bayes rule", "the dashed boundary of the best possible rule", []float64{0},
 		"The paper's text states .892 for the same test set. The best rule is a circle."}
 	XOR = KernelExample{"xor", "XOR", claims.Printed.XOR, "corners where the label is certain", "the dashed corners in which the label is certain, tinted by their class", []float64{-.5, .5},
-		"The published code predicts 1 if the signs of the coordinates differ and 0 if not, and counts a prediction as right if it differs from the label. Both 0 and 1 differ from the label −1, so every example of the class −1 counts as right. " +
+		"The labels are −1 and 1. The published code predicts 1 if the signs of the coordinates differ and 0 if not, and counts a prediction as right if it is not the label. So each prediction for the label −1 counts as right, and 0 for the label 1. " +
 			"The sign rule predicts from the signs of both coordinates. It is one of the best rules: where the squares overlap, any answer is right half the time."}
 )
 
@@ -59,7 +59,7 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 	steps := len(chart.Nth(r.Runs, 0).CVLoss) - 1
 	t := &Table{
 		Name: e.name + "_variants", Caption: e.title + ": five variants of the gradient from the same start",
-		Header: []string{"Variant", "First CV loss", "Last CV loss", "Published code", "Test accuracy", "Paper", "Published code", "First cosine", "Steps determined"},
+		Header: []string{"Variant", "First CV loss", fmt.Sprintf("CV loss after step %d", steps-1), "Published code, CV loss", "Test accuracy", "Paper, accuracy", "Published code, accuracy", "First cosine", "Steps not decided by rounding"},
 	}
 	for _, run := range r.Runs {
 		printed := e.printedOf(run)
@@ -72,7 +72,7 @@ func (e KernelExample) VariantsTable(r *kernels.LearnedKernelResult) *Table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Note = fmt.Sprintf("Accuracy after all %d steps; the last CV loss is one step earlier, as the published code prints it. "+
+	t.Note = fmt.Sprintf("Accuracy after all %d steps; the CV loss is one step earlier, as the published code prints it. "+
 		"The cosine belongs to the angle between the variant's first direction and the exact gradient of the same loss. "+
 		"A second run starts from weights larger by one part in 10¹². The last column counts the steps up to which the two CV losses differ by at most 10⁻⁴.", steps)
 	return t
@@ -116,10 +116,10 @@ func shownRuns(r *kernels.LearnedKernelResult) []kernels.Run {
 // Bayes rule. It corresponds to the upper part of the paper's figure.
 func (e KernelExample) Boundary(r *kernels.LearnedKernelResult) *Figure {
 	f := &Figure{Name: e.name + "_boundary", Width: 7.6 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: e.title + ": the training examples of the two classes with the decision boundary that CVGM learns along the published and along the full gradient, and " + e.bayesAre + ". The titles give the accuracy on the test examples. " + e.printedNote(r)}
+		Caption: e.title + ": the training examples of the two classes with the decision boundary that CVGM learns along the published direction and the full gradient, and " + e.bayesAre + ". The titles give the accuracy on the test examples. " + e.printedNote(r)}
 	for _, run := range shownRuns(r) {
 		v, b := run.Variant, r.Bayes.Scores
-		p := NewPanel(v.String(), fmt.Sprintf("%v gradient: test accuracy %.3f", v, run.FinalAccuracy()), "x₁", "x₂")
+		p := NewPanel(v.String(), fmt.Sprintf("%s: test accuracy %.3f", direction(v), run.FinalAccuracy()), "x₁", "x₂")
 		p.Equal = true
 		if low, high := slices.Min(e.levels), slices.Max(e.levels); low < high {
 			p.Tint(b.Axis, b.Axis, b.Score, func(v float64) bool { return v < low }, classColors[0])
@@ -224,7 +224,7 @@ func (e KernelExample) Manifold(r *kernels.LearnedKernelResult) *Figure {
 			row = append(row, p)
 		}
 		f.Panels = append(f.Panels, row)
-		f.Heads = append(f.Heads, v.String()+" gradient")
+		f.Heads = append(f.Heads, direction(v))
 	}
 	examples := "the test examples"
 	if len(shown) < len(r.Test.Y) {
@@ -272,7 +272,7 @@ func (e KernelExample) Variants(r *kernels.LearnedKernelResult, splits int) *Fig
 		case kernels.Full:
 			row = row[:2]
 		}
-		f.Panels, f.Heads = append(f.Panels, row), append(f.Heads, v.String()+" gradient")
+		f.Panels, f.Heads = append(f.Panels, row), append(f.Heads, direction(v))
 	}
 	for _, lowest := range []*Panel{f.Panels[2][0], f.Panels[2][1], f.Panels[1][2]} {
 		lowest.Plot.X.Label.Text = "steps" + stepsScale
@@ -322,6 +322,14 @@ func plotRun(p *Panel, run *kernels.Run, values []float64, digits int, c color.N
 	p.Plot.Title.Text += chart.TypesetAll(fmt.Sprintf(": %v%s", Number{Value: values[0], Digits: digits}, end))
 }
 
+// direction names a direction. Only the exact one is a gradient.
+func direction(v kernels.Variant) string {
+	if v == kernels.Full {
+		return v.String() + " gradient"
+	}
+	return v.String() + " direction"
+}
+
 // printedNote returns two sentences with accuracies: those that the paper prints, and the right
 // ones of the Bayes rule.
 func (e KernelExample) printedNote(r *kernels.LearnedKernelResult) string {
@@ -330,7 +338,7 @@ func (e KernelExample) printedNote(r *kernels.LearnedKernelResult) string {
 	if printed.Accuracy10.Paper != "" {
 		note += fmt.Sprintf(", %v after about %d", chart.Quoted(printed.Accuracy10.Paper), claims.AboutTen)
 	}
-	return note + fmt.Sprintf(", and %v for the Bayes rule, whose true accuracy is %v over the population and %v on these test examples. On these a learned model can exceed it by chance.",
+	return note + fmt.Sprintf(", and %v for the Bayes rule, which has %v over the population and %v on these test examples. On these a learned model can exceed it by chance.",
 		chart.Quoted(printed.Bayes.Paper), Number{Value: r.Bayes.Population, Digits: 3}, Number{Value: r.Bayes.Test, Digits: 3})
 }
 

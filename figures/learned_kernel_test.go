@@ -220,7 +220,7 @@ func TestLinesThatStop(t *testing.T) {
 		if strings.Contains(f.Panels[1][1].Plot.Title.Text, "Bayes") == stop || strings.Contains(f.Caption, "×") != stop {
 			t.Errorf("stops: %v; title %q, caption %q", stop, f.Panels[1][1].Plot.Title.Text, f.Caption)
 		}
-		if want := "0.851 for the Bayes rule, whose true accuracy is 0.722 over the population and 0.708 on these"; !strings.Contains(f.Caption, want) || !strings.Contains(f.Caption, "K = 16 ") {
+		if want := "0.851 for the Bayes rule, which has 0.722 over the population and 0.708 on these"; !strings.Contains(f.Caption, want) || !strings.Contains(f.Caption, "K = 16 ") {
 			t.Errorf("no %q in %q", want, f.Caption)
 		}
 	}

@@ -127,8 +127,8 @@ func shareScales(panels [][]*Panel) {
 func ManyHyperparametersGains(r *manyhyper.LeversResult) *Table {
 	t := &Table{
 		Name: "many_hyperparameters_gains", Caption: "Test losses as multiples of the test loss with one hyperparameter of the same kind on folds",
-		Header: []string{"Problem", "Test loss of one", "Test loss of a constant", "Many", "Many, folds", "One, other splits", "Many, other splits", "Many, tuner", "Lowest of all searches", "with", "CV loss of many, folds"},
-		Note:   fmt.Sprintf("Means over %d data sets, with 95 %% confidence intervals of the paired differences. “Many” is the largest number of hyperparameters. The other splits fit the share %.2g of the rows. The last column is a multiple of the CV loss of one on the same folds.", r.Params.DataSets, r.Params.HalfP),
+		Header: []string{"Problem", "Test loss of one", "Test loss of a constant", "Many", "Many, folds", "One, other splits", "Many, other splits", "Many, tuner", "Lowest of all searches", "hyperparameters", "CV loss of many, folds"},
+		Note:   fmt.Sprintf("Means over %d data sets, with 95 %% confidence intervals of the paired differences. “Many” is the largest number; “one” width has a penalty beside it. The other splits fit the share %.2g of the rows. The last column is a multiple of the CV loss of one on the same folds.", r.Params.DataSets, r.Params.HalfP),
 	}
 	for _, l := range r.Problems {
 		var otherOne, lowest manyhyper.LeverRow
@@ -260,7 +260,7 @@ func AdditiveTable(r *manyhyper.AdditiveResult) *Table {
 // is the weight that is chosen without test data.
 func OuterPenalty(r *searches.StochasticResult) *Figure {
 	p := r.Params
-	panel := NewPanel("risk", "", "weight of the outer penalty", "mean logistic loss on test examples").Grid()
+	panel := NewPanel("risk", "", "strength w of the outer penalty", "mean logistic loss on test examples").Grid()
 	weights := Log10s(p.Weights)
 	low, high := chart.Nth(weights, 0), chart.Nth(weights, len(weights)-1)
 	span := max(high-low, 1)
@@ -317,7 +317,7 @@ func OuterPenalty(r *searches.StochasticResult) *Figure {
 		}
 	}
 	return &Figure{Name: "outer_penalty", Width: 8 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{panel}},
-		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the weight of the penalty that keeps these near their start. Marks near 0 have the weight 0. The chosen weight has the lowest nested risk on each data set. Means over %d data sets, with 95 %% intervals.", p.Rings.NumHyperparameters(), p.DataSets)}
+		Caption: fmt.Sprintf("Risk of a model whose kernel is a network of %d weights, against the strength w of the penalty that keeps these near their start. The leftmost marks have w = 0. The chosen w has the lowest nested risk on each data set. Means over %d data sets, with 95 %% intervals.", p.Rings.NumHyperparameters(), p.DataSets)}
 }
 
 // StochasticTable lists the methods with their numbers of fits.

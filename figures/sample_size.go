@@ -60,7 +60,7 @@ func SampleSizeCurves(r *samplesize.Result) *Figure {
 		return chart.ClampedLog10s(chart.Mapped(v, func(x float64) float64 { return 100 * x }), floor)
 	})
 	return &Figure{Name: "sample_size", Width: 10.5 * vg.Inch, Height: 4.2 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{{all, best}},
-		Caption: fmt.Sprintf("Test accuracy on the rings by number of training examples. Right: percentage points below the Bayes rule on the same data. Means over %d data sets of each size; sizes within a third of each other are pooled. The paper's text gives %s for the Bayes rule.", r.Params.Seeds, claims.Printed.Rings.Bayes.Paper)}
+		Caption: fmt.Sprintf("Test accuracy on the rings by number of training examples. Right: percentage points below the Bayes rule on the same data. Means over %d data sets of each size; sizes within a third of each other are pooled. The paper's caption of the rings gives %s for the Bayes rule.", r.Params.Seeds, claims.Printed.Rings.Bayes.Paper)}
 }
 
 // SampleSizeLead shows the lead of CVGM over the network that is trained by Adam: the difference of

@@ -56,7 +56,7 @@ func SplitsRingsTable(r *splits.Result) *Table {
 func SplitsStepsTable(r *splits.Result) *Table {
 	t := &Table{
 		Name: "splits_rings_steps", Caption: fmt.Sprintf("Rings: constant step sizes after %d steps, over %d data sets", r.Params.Rings.Steps, r.Params.RingsDataSets),
-		Header: []string{"Step size", "CV loss", "minus quasi-Newton", "Test error", "Steps in which the CV loss rises"},
+		Header: []string{"Step size", "CV loss", "minus quasi-Newton", "Test error", "Share of steps in which the CV loss rises"},
 		Note:   fmt.Sprintf("K = %d. The quasi-Newton method has the same number of evaluations; the difference is taken on the same data. Means with 95 %% confidence intervals.", r.Params.Rings.K),
 	}
 	for _, s := range r.RingsByStep {
@@ -87,7 +87,7 @@ func SplitsCurves(r *splits.Result) *Figure {
 		rows[0][0].Note(fmt.Sprintf("balanced, K = %d:\n%.2f times the\nSD of random", s.K, s.LossShare.Mean), byK.at(s), math.Log10(s.Balanced.LossSD.Mean))
 	}
 	return &Figure{Name: "splits", Width: 11 * vg.Inch, Height: 6 * vg.Inch, Legend: LegendBelow, Panels: rows,
-		Caption: fmt.Sprintf("Left: standard deviation of the CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g. Middle and right: test loss or test error of the model at the lowest CV loss, minus its value with random splits at the last K or p on the same data; so the last point of random splits is 0. The rings were run with random splits only. Means over %d data sets of the elastic net and %d of the rings.",
+		Caption: fmt.Sprintf("Left: standard deviation of the CV loss over %d draws of the splits for the same data, at λ₁ = λ₂ = %g. Middle and right: test loss or test error of the model at the lowest CV loss, minus its value with random splits at the K or p that the axis names, on the same data; so random splits are 0 there. The rings were run with random splits only. Means over %d data sets of the elastic net and %d of the rings.",
 			net.Draws, net.At, net.DataSets, net.RingsDataSets)}
 }
 

@@ -49,7 +49,7 @@ func stabilityRow(name, at string, s stability.Parts) []any {
 // two sides of the identity, and the resulting risk.
 func StabilitySweeps(r *stability.Result) *Figure {
 	f := &Figure{Name: "stability_sweeps", Width: 11 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, Panels: [][]*Panel{nil},
-		Caption: fmt.Sprintf("Both sides of the identity E[R − Rₑₘₚ] = Δ for three learners at fixed hyperparameters, as means over %d data sets. Δ is the mean amount by which training on an example lowers the loss on it, R the risk and Rₑₘₚ the training risk. The marks come from other data than the lines: where the identity holds, squares lie on the dotted line and rings on the solid one.", r.Params.DataSets)}
+		Caption: fmt.Sprintf("Both sides of the identity E[R − Rₑₘₚ] = Δ for three learners at fixed hyperparameters, as means over %d data sets. Δ is the mean amount by which training on an example lowers the loss on it, R the risk and Rₑₘₚ the training risk. Squares are E[R − Rₑₘₚ] and rings E[R], from other data than the lines: where the identity holds, squares lie on the dotted line and rings on the solid one.", r.Params.DataSets)}
 	for _, l := range r.Learners {
 		p := NewPanel(l.Name, l.Name, chart.Subscripted(l.Hyper), "loss").Grid().LogAxes(true, false)
 		drawStability(p, Log10s(l.At), l.Parts, func(i int) string {

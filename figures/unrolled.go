@@ -63,7 +63,7 @@ func UnrolledCurves(r *differentiability.UnrolledResult) *Figure {
 	})
 	penalties := unrolledPanel("penalties", "penalties, ηL = 1", r.ByPenalty, r.Params.Penalty, func(u differentiability.UnrolledRun) string { return fmt.Sprintf("λ₂ = %.4g", u.Penalty) })
 	f := &Figure{Name: "unrolled", Width: 11 * vg.Inch, Height: 4 * vg.Inch, Legend: LegendBelow, SameAxes: true, Panels: [][]*Panel{{rates, penalties}},
-		Caption: "Relative error of the derivative of the test loss in λ₂ through so many steps of gradient descent, against the implicit derivative at the solution. The learning rate η is in units of 1/L, where L is the largest curvature."}
+		Caption: "Relative error of the derivative of the test loss in λ₂ through so many steps of gradient descent, against the implicit derivative at the solution. The learning rate η is in units of 1/L, where L is here the largest curvature of the loss."}
 	for _, kind := range unrolledKinds {
 		used := func(s chart.Series) bool { return s.Line && s.Entry.Style.Color == kind.Style.Color }
 		if slices.ContainsFunc(slices.Concat(rates.Series, penalties.Series), used) {

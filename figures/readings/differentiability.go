@@ -16,7 +16,7 @@ func Derivatives(checks *differentiability.DerivativeChecks, e *differentiabilit
 		_, best := c.Best()
 		worst = max(worst, best)
 	}
-	return fmt.Sprintf("**%d exact derivatives differ from central differences by at most %.1e, relative.** The paper's Jacobian of logistic regression is off by %.0f %%; with the term that it lacks, by %.1e, relative. %s",
+	return fmt.Sprintf("**In this draw %d exact derivatives differ from central differences by at most %.1e, relative.** The paper's Jacobian of logistic regression is off by %.0f %%; with the term that it lacks, by %.1e, relative. %s",
 		len(checks.Checks), worst, 100*e.Jacobian.PrintedError, e.Jacobian.CompleteError, pooled(claims.JacobianClaim))
 }
 
@@ -76,7 +76,7 @@ func LearningPaths(l *differentiability.Learning) string {
 		}
 	}
 	const shown = 1e-4
-	return fmt.Sprintf("No search ends more than %.4f above the lowest CV loss of its grid. The test loss falls from start to end in %d of %d searches.", max(above, shown), better, len(l.Runs))
+	return fmt.Sprintf("No search ends more than %.4f above the lowest CV loss on the grid of its contours. The test loss falls from start to end in %d of %d searches.", max(above, shown), better, len(l.Runs))
 }
 
 // LearnedLossPath explains the figure.
@@ -92,5 +92,5 @@ func LearnedLossTable(l *differentiability.Learning) string {
 	for _, m := range l.Loss.Methods[len(l.Loss.Methods)-len(differentiability.LossNames):] {
 		against.item("%s: the test loss %s, and the test error %s.", m.Name, Described(m.LearnedMinusTest.Difference, 3), Described(m.LearnedMinusError.Difference, 3))
 	}
-	return paragraphs("The learned loss against each single one:", against.String())
+	return paragraphs("The learned loss against each single one (test loss: the logistic loss):", against.String())
 }

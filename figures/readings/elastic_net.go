@@ -63,7 +63,14 @@ func ElasticNetTable(seeds *elasticnet.Seeds) string {
 // ElasticNetBoxTable judges the paper's box: whether a wider box changes both losses, and how often
 // the minimum lies outside the paper's box.
 func ElasticNetBoxTable(seeds *elasticnet.Seeds) string {
-	share := func(e experiment.Estimate) string { return fmt.Sprintf("%.1f ± %.1f %%", 100*e.Mean, 100*e.Margin) }
+	share := func(e experiment.Estimate) string {
+		text := fmt.Sprintf("%.1f %%", 100*e.Mean)
+		if e.Repeated() { // with the interval of the table
+			low, high := e.Interval(.95)
+			text += fmt.Sprintf(" (%.1f to %.1f)", 100*low, 100*high)
+		}
+		return text
+	}
 	less := seeds.WideLess
 	both := func(sign int, a, b experiment.Comparison) bool {
 		return a.Difference.Sign() == sign && b.Difference.Sign() == sign
@@ -109,7 +116,7 @@ func ElasticNetEarlyStopping(r *elasticnet.Result) string {
 	}
 	between := ""
 	if at(r.Long.TestLoss) < at(r.Long.CVLoss) {
-		between = ": between them the descent over-fits the validation rows"
+		between = fmt.Sprintf(". From step %d on the descent over-fits the validation rows", at(r.Long.TestLoss)+1)
 	}
 	return paragraphs(
 		fmt.Sprintf("The test loss of this run is lowest, %.4f, at step %d, and the CV loss at step %d%s. In Table 1 CVGM ends at step %d.",

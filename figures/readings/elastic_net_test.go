@@ -1,6 +1,7 @@
 package readings
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func seedsResult(grid, random, cv, exhaustiveTest, randomTest float64) *elasticn
 	r.Methods[elasticnet.Exhaustive].CVGMMinusTest, r.Methods[elasticnet.Random].CVGMMinusTest = comparisonOf(grid), comparisonOf(random)
 	less := &r.WideLess
 	less.ExhaustiveCV, less.RandomCV, less.ExhaustiveTest, less.RandomTest = comparisonOf(cv), comparisonOf(cv), comparisonOf(exhaustiveTest), comparisonOf(randomTest)
-	r.OnEdge = experiment.Estimate{Mean: .5, Margin: .1, N: 9}
+	r.OnEdge, r.MinimumAbove = experiment.Estimate{Mean: .5, Margin: .1, N: 9, Scale: experiment.Share}, experiment.Estimate{Mean: 1, Margin: math.NaN(), N: 1}
 	return r
 }
 
@@ -39,14 +40,15 @@ func TestAnswersOnElasticNet(t *testing.T) {
 		{ElasticNetSeeds(seedsResult(-1, -1, 0, 0, 0)), "the gradient is better than both rivals.**"},
 		{ElasticNetSeeds(seedsResult(-1, 0, 0, 0, 0)), "the gradient is better than exhaustive search, and not clearly better than random search.**"},
 		{ElasticNetSeeds(seedsResult(1, -1, 0, 0, 0)), "the gradient is better than random search, and not clearly better than exhaustive search.**"},
-		{ElasticNetBoxTable(seedsResult(0, 0, -1, 1, 1)), "raises their test loss: the paper's box acts as a regulariser. The best point of the grid lies on an edge of the paper's box on 50.0 ± 10.0 %"},
+		{ElasticNetBoxTable(seedsResult(0, 0, -1, 1, 1)), "raises their test loss: the paper's box acts as a regulariser. The best point of the grid lies on an edge of the paper's box on 50.0 % (22.7 to 77.3) of the"},
+		{ElasticNetBoxTable(seedsResult(0, 0, -1, 1, 1)), "beyond an upper end on 100.0 %."},
 		{ElasticNetBoxTable(seedsResult(0, 0, -1, -1, -1)), "the paper's box is too small."},
 		{ElasticNetBoxTable(seedsResult(0, 0, -1, 0, 1)), "does not clearly move the test loss of both to one side."},
 		{ElasticNetBoxTable(seedsResult(0, 0, 0, 1, 1)), "do not move together"},
 		{ElasticNetSurfaces(replayResult(2, 0, 0, 4, 3)), "At the lowest CV loss (×) the test loss is 3.0000, and its lowest value (+) is 1.0000. CVGM has a lower test loss than × because it stops on the way. After 3 steps CVGM would end at 4.0000."},
 		{ElasticNetSurfaces(replayResult(2, 0, 0, 1, 3)), "(+) is 1.0000. After 3 steps"},
 		{ElasticNetSurfaces(replayResult(2, 0, 0, 4, 1.5)), "(+) is 1.0000. After 3 steps"},
-		{ElasticNetEarlyStopping(replayResult(2, 0, 0, 4, 0)), "at step 2, and the CV loss at step 3: between them the descent over-fits the validation rows. In Table 1"},
+		{ElasticNetEarlyStopping(replayResult(2, 0, 0, 4, 0)), "at step 2, and the CV loss at step 3. From step 2 on the descent over-fits the validation rows. In Table 1"},
 		{ElasticNetEarlyStopping(replayResult(2, 0, 0, 1, 0)), "at step 3, and the CV loss at step 3. In Table 1"},
 	} {
 		if !strings.Contains(c.got, c.want) {

@@ -80,7 +80,7 @@ func RingsVariants(r *kernels.LearnedKernelResult) string {
 func GradientParts(r *kernels.GradientPartsResult, replay *kernels.LearnedKernelResult) string {
 	var ends list
 	var left []float64
-	var first experiment.Estimate // cosine of the published direction on the rings, with the largest number of splits
+	var first, uphill experiment.Estimate // first cosine of the published direction on the rings, with the largest number of splits, and the share of data sets on which it is negative
 	most := 0
 	for _, path := range r.Paths {
 		start, end := path.At[0], path.At[len(path.At)-1]
@@ -88,17 +88,38 @@ func GradientParts(r *kernels.GradientPartsResult, replay *kernels.LearnedKernel
 			left = append(left, at.Left.Mean)
 		}
 		if path.Problem == kernels.ProblemRings && path.Variant == kernels.Published && path.K > most {
-			first, most = start.PrintedWhole, path.K
+			first, uphill, most = start.PrintedWhole, start.PrintedUphill, path.K
 		}
 		ends.item("%s, %d splits, path along %v: the test error goes from %.3f to %.3f, and at the end it %s. $|D+T_2|/|D|$ goes from %.2f ± %.2f to %.2f ± %.2f.", path.Problem, path.K, path.Variant,
 			start.Error.Mean, end.Error.Mean, Described(path.Learned.Difference, 3), start.Left.Mean, start.Left.Margin, end.Left.Mean, end.Left.Margin)
 	}
 	return paragraphs(
 		"The published direction points downhill where the dashed line is above 0. The detached direction does where the dotted line is above 0. The solid line is the cosine between the two omitted parts, $D$ and $T_2$. At −1 they would be opposite.",
-		fmt.Sprintf("**Is the replayed run typical?** The cosine of its first published step is %.2f. The rings of the figure have other data, splits and initial weights: the mean there is %.2f ± %.2f, and the title of the panel counts the first steps that point uphill.",
-			replay.Run(kernels.Published).Cosine[0], first.Mean, first.Margin),
-		fmt.Sprintf("**Do the omissions cancel?** At the points of these paths the mean of $|D+T_2|/|D|$ lies between %.2f and %.2f.", slices.Min(left), slices.Max(left)),
+		fmt.Sprintf("**Is the replayed run typical?** %s: the cosine of its first published step is %.2f. The rings of the figure have other data, splits and initial weights: their mean is %.2f ± %.2f, with %.0f %% uphill.",
+			typical(replay.Run(kernels.Published).Cosine[0], uphill), replay.Run(kernels.Published).Cosine[0], first.Mean, first.Margin, 100*uphill.Mean),
+		fmt.Sprintf("**Do the omissions cancel?** %s: at the points of these paths the mean of $|D+T_2|/|D|$ lies between %.2f and %.2f.", cancel(slices.Min(left), slices.Max(left)), slices.Min(left), slices.Max(left)),
 		"<details><summary>All paths</summary>\n\n"+strings.TrimSpace(ends.String())+"\n\n</details>")
+}
+
+// typical answers whether most data sets have a first cosine of the same sign.
+func typical(cosine float64, uphill experiment.Estimate) string {
+	if (cosine < 0) == (uphill.Mean > .5) {
+		return "Yes"
+	}
+	return "No"
+}
+
+// cancel answers whether two parts of the gradient cancel, from the lowest and the highest share
+// that their sum has of the length of one of them.
+func cancel(low, high float64) string {
+	const little, much = .1, .5
+	switch {
+	case high < little:
+		return "Yes"
+	case low > much:
+		return "No"
+	}
+	return "In part"
 }
 
 // RingsManifold explains the figure.
@@ -155,7 +176,7 @@ func XORBoundary() string {
 
 // XORManifold explains the figure.
 func XORManifold() string {
-	return "Read each row from left to right. Where learning succeeds, the two arms of a class come to lie on its own side of the line. The grey examples lie in the cross between the corners, and no map can separate their classes."
+	return "Read each row from left to right. Where learning succeeds, the two squares of a class come to lie on its own side of the line. The grey examples lie in the cross between the corners, and no map can separate their classes."
 }
 
 // XORBayesTable derives the accuracy of the Bayes rule. It also counts correct predictions in the

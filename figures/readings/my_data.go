@@ -374,9 +374,22 @@ func MyDataSearch(r *mydata.Result) string {
 				}
 			}
 			if low < high {
-				all = append(all, fmt.Sprintf("%sThe CV loss stays within 1 %% of the tuned one for %s from %.2g to %.2g, a factor of %.2g.", ofClass(m, models), c.Hyper, low, high, high/low))
+				all = append(all, fmt.Sprintf("%sThe CV loss stays within 1 %% of the tuned one for %s.", ofClass(m, models), within(c, low, high)))
 			}
 		}
 	}
 	return strings.Join(all, " ")
+}
+
+// within returns the values of a curve from low to high in words. An end of the curve is no limit.
+func within(c mydata.Curve, low, high float64) string {
+	switch all, none := low == slices.Min(c.At), high == slices.Max(c.At); {
+	case all && none:
+		return fmt.Sprintf("all shown values of %s", c.Hyper)
+	case all:
+		return fmt.Sprintf("%s up to %.2g", c.Hyper, high)
+	case none:
+		return fmt.Sprintf("%s from %.2g on", c.Hyper, low)
+	}
+	return fmt.Sprintf("%s from %.2g to %.2g, a factor of %.2g", c.Hyper, low, high, high/low)
 }

@@ -82,6 +82,9 @@ func TestReadingsOfMyData(t *testing.T) {
 		{MyDataLearning(learningResult(.2, .5)), "falls by 0.2 (0.4 % of a constant prediction's loss), with a standard error of 0.5. The change is within 2 standard errors: more rows of this kind promise little."},
 		{MyDataLearning(learningResult(.6, .9)), "The change is within 2 standard errors, so it is open whether more rows would help."},
 		{MyDataLearning(learningResult(-2, .5)), "rises by 2 (4 % of a constant prediction's loss), with a standard error of 0.5"},
+		{MyDataSearch(&mydata.Result{Models: []mydata.Model{{Loss: 1, Curves: []mydata.Curve{{Hyper: "λ2", At: []float64{1, 2, 4}, Loss: []float64{1, 1, 2}}}}}}), "of the tuned one for λ2 up to 2."},
+		{MyDataSearch(&mydata.Result{Models: []mydata.Model{{Loss: 1, Curves: []mydata.Curve{{Hyper: "λ2", At: []float64{1, 2, 4}, Loss: []float64{2, 1, 1}}}}}}), "of the tuned one for λ2 from 2 on."},
+		{MyDataSearch(&mydata.Result{Models: []mydata.Model{{Loss: 1, Curves: []mydata.Curve{{Hyper: "λ2", At: []float64{1, 2, 4}, Loss: []float64{1, 1, 1}}}}}}), "of the tuned one for all shown values of λ2."},
 		{MyDataSearch(&mydata.Result{Models: []mydata.Model{{Loss: 1, Curves: []mydata.Curve{{Hyper: "λ1", At: []float64{1, 2, 4, 8}, Loss: []float64{1.1, 1, 1.001, 2}}}}}}), "within 1 % of the tuned one for λ1 from 2 to 4, a factor of 2."},
 	} {
 		if !strings.Contains(c.got, c.want) || c.want == "" && c.got != "" {

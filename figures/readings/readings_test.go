@@ -74,6 +74,12 @@ func TestReadingsOfSmallRuns(t *testing.T) {
 	}
 }
 
+// minimaAbove returns a result whose bounds are 1e-8, and in logarithms the given one.
+func minimaAbove(r *searches.Result, low float64) *searches.Result {
+	r.Params.MinLambda1, r.Params.MinLambda2, r.Params.BoxLow = 1e-8, 1e-8, low
+	return r
+}
+
 // Texts without a result are sentences, too.
 func TestReadingsWithoutResult(t *testing.T) {
 	for _, text := range []string{RingsBoundary(), RingsManifold(), XORBoundary(), XORManifold(), IncompleteJacobian(), DerivativeErrors(), GradientCostTable(), Limits(nil), SearchesTime(new(claims.Timings))} {
@@ -105,12 +111,32 @@ func leverResult(name string, mean float64) manyhyper.Lever {
 		{Search: manyhyper.SearchFolds, Hyperparameters: 4, CV: experiment.Estimate{Mean: 3}, TestLessOne: comparisonOf(mean), CVLessOne: comparisonOf(-1)}}}
 }
 
+// regretResult returns a row with a regret of Bayesian search minus random search, where the start
+// has a regret of 1.
+func regretResult(less float64) *searches.RegretResult {
+	return &searches.RegretResult{Rows: []searches.RegretRow{{BayesianLess: experiment.Median{Median: less, Low: less - .01, High: less + .01}, StartLess: experiment.Median{Median: 1}}}}
+}
+
+// ablationResult returns differences with four splits and with 3, 4, … steps.
+func ablationResult(differences ...float64) *samplesize.AblationResult {
+	r := new(samplesize.AblationResult)
+	r.Params.Rings.Ks = []int{4}
+	for k, d := range differences {
+		r.Params.Rings.Budgets, r.Rings = append(r.Params.Rings.Budgets, 3+k), append(r.Rings, comparisonOf(d))
+	}
+	return r
+}
+
 // The words depend on the result.
 func TestWordsFollowFromResults(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{StabilityStartsTable(&stability.Result{Starts: []stability.Start{{DeltaChange: experiment.Estimate{Mean: 2, Margin: 1}}, {DeltaChange: experiment.Estimate{Mean: -2, Margin: 1}}, {DeltaChange: experiment.Estimate{Mean: 2, Margin: 3}}}}), "from 1 of 3 starts and lowers it from 1."},
 		{StabilityStartsTable(&stability.Result{Starts: []stability.Start{{RiskChange: experiment.Estimate{Mean: 2, Margin: 1}}, {RiskChange: experiment.Estimate{Mean: -2, Margin: 1}}, {RiskChange: experiment.Estimate{Mean: -2, Margin: 1}}}}), "the risk rises on the way from 1 of the starts, and falls on the way from 2."},
 		{SearchesMinimaTable(&searches.Result{At: [][2]float64{{1, 1}, {0, 1}}}), "1 of 2 minima"},
+		{RegretTable(regretResult(-.1)), "lower regret in 1 of 1 rows: the interval of the difference lies below 0. By the rule above, the medians make random search competitive in 1."},
+		{RegretTable(regretResult(-.3)), "random search competitive in 0."},
+		{AblationAnswer(ablationResult(.01, -.02, .03)), "is higher by 3.00 ± 0.10, which matters.** This is the mean for the rings with 4 splits and 5 steps, and from −2.00 to +1.00 with other ones."},
+		{AblationAnswer(ablationResult(.03)), "with 4 splits and 3 steps."},
 		{RingsVariants(&kernels.LearnedKernelResult{Runs: []kernels.Run{
 			{Variant: kernels.Published, CVLoss: []float64{5, 4, 3, 2}, Accuracy: make([]float64, 4)},
 			{Variant: kernels.Full, CVLoss: []float64{5, 1, 2, 3}, Accuracy: make([]float64, 4)}}}),
@@ -121,8 +147,8 @@ func TestWordsFollowFromResults(t *testing.T) {
 			"decides their further path: detached (after step 1). A line"},
 		{LearningPaths(&differentiability.Learning{Runs: []differentiability.LearningRun{
 			{CVLoss: []float64{3, 2}, Lowest: 1.5, TestLoss: []float64{3, 2}}, {CVLoss: []float64{3, 1}, Lowest: 2, TestLoss: []float64{3, 4}}}}),
-			"No search ends more than 0.5000 above the lowest CV loss of its grid. The test loss falls from start to end in 1 of 2 searches."},
-		{LearningPaths(&differentiability.Learning{Runs: []differentiability.LearningRun{{CVLoss: []float64{3, 2}, Lowest: 2 + 1e-9, TestLoss: []float64{3, 2}}}}), "No search ends more than 0.0001 above the lowest CV loss of its grid."},
+			"No search ends more than 0.5000 above the lowest CV loss on the grid of its contours. The test loss falls from start to end in 1 of 2 searches."},
+		{LearningPaths(&differentiability.Learning{Runs: []differentiability.LearningRun{{CVLoss: []float64{3, 2}, Lowest: 2 + 1e-9, TestLoss: []float64{3, 2}}}}), "No search ends more than 0.0001 above the lowest CV loss on the grid of its contours."},
 		{ManyHyperparameters(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}),
 			"* clearly lower: *better* (0.75 ± 0.00).\n* not clearly different: *alike* (1.00 ± 0.00).\n* clearly higher: *worse* (1.25 ± 0.00)."},
 		{ManyHyperparametersCurves(&manyhyper.LeversResult{Problems: []manyhyper.Lever{leverResult("worse", 1), leverResult("better", -1), leverResult("alike", 0)}}),
@@ -154,7 +180,8 @@ func TestWordsFollowFromResults(t *testing.T) {
 		return r
 	}
 	for _, c := range []struct{ with, without, conclusion string }{
-		{SearchesMinimaTable(minima(0)), SearchesMinimaTable(minima(1)), "CMA-ES reaches 1 if it searches λ and 0 if it searches log λ. Of the other 1, CMA-ES reaches 0 and 1."},
+		{SearchesMinimaTable(minima(0)), SearchesMinimaTable(minima(1)), "CMA-ES reaches 1 if it searches λ and 0 if it searches log λ. Of the other 1, CMA-ES reaches 0 in λ and 1 in log λ."},
+		{SearchesMinimaTable(minimaAbove(minima(0), -3)), SearchesMinimaTable(minimaAbove(minima(0), -9)), ", so they cannot reach a minimum on a bound."},
 		{RegressionPrintedTable(call(3)), RegressionPrintedTable(call(1.05)), "cannot come from"},
 		{DifferentiabilityKinks(kinks(1e-16)), DifferentiabilityKinks(kinks(.5)), "condition holds"},
 		{SearchesTime(bayesianTakes(900)), SearchesTime(bayesianTakes(30)), "most of its time"},

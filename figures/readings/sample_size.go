@@ -2,6 +2,7 @@ package readings
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -11,11 +12,20 @@ import (
 )
 
 // AblationAnswer returns the effect of the CV loss on the weights of a network: the mean over all
-// numbers of examples of the rings, for the largest numbers of splits and steps.
+// numbers of examples of the rings, for the largest numbers of splits and steps, and the range of the
+// means for the other numbers.
 func AblationAnswer(d *samplesize.AblationResult) string {
 	p, last := d.Params.Rings, len(d.Rings)-1
-	return fmt.Sprintf("**If the weights of the network are learned from the CV loss in place of the training loss, the test error in percentage points %s.** This is the mean for the rings, over all numbers of examples, with %d splits and %d steps.",
-		inPoints(d.Rings[last], 2), p.Ks[last/len(p.Budgets)], p.Budgets[last%len(p.Budgets)])
+	others := ""
+	if last > 0 {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, c := range d.Rings[:last] {
+			low, high = min(low, Points(c.Difference).Mean), max(high, Points(c.Difference).Mean)
+		}
+		others = fmt.Sprintf(", and from %s to %s with other ones", signed(low, 2), signed(high, 2))
+	}
+	return fmt.Sprintf("**If the weights of the network are learned from the CV loss in place of the training loss, the test error in points %s.** This is the mean for the rings with %d splits and %d steps%s.",
+		inPoints(d.Rings[last], 2), p.Ks[last/len(p.Budgets)], p.Budgets[last%len(p.Budgets)], others)
 }
 
 // Ablation states the effect of the CV loss and of its gradient, separately for penalties and for
@@ -30,11 +40,15 @@ func Ablation(d *samplesize.AblationResult) string {
 		}
 		penalties.item("%s, %d splits, %d evaluations: %s; %s.", row.Problem, row.K, row.Budget, Signed(row.CVLessTraining.Difference, 3), Signed(row.CVLessRandom.Difference, 3))
 	}
+	box := ""
+	if p := d.Params.Net; p.BoxHigh > p.BoxLow {
+		box = fmt.Sprintf(" (elastic net: up to λ = %.3g)", math.Pow(10, p.BoxHigh))
+	}
 	return paragraphs(
-		fmt.Sprintf("**Weights of a network.** The rings and XOR are tried in %d cases, each with its own size, number of steps and number of splits. The CV loss helps in %d of them and harms in %d. In %d the difference is too small to matter, and in %d nothing is decided. With %d splits and %d steps, the mean test error for the rings %s. %s %s",
+		fmt.Sprintf("**Weights of a network.** The rings and XOR are tried in %d cases, each with its own numbers of examples, steps and splits. The CV loss helps in %d of them and harms in %d. In %d the difference is too small to matter, and in %d nothing is decided. With %d splits and %d steps, the mean test error for the rings %s. %s %s",
 			weights[claims.Helps]+weights[claims.Harms]+weights[claims.Slight]+weights[claims.Undecided], weights[claims.Helps], weights[claims.Harms], weights[claims.Slight], weights[claims.Undecided],
 			p.Ks[0], p.Budgets[0], inPoints(d.Rings[0], 2), CouldShow(pointsMatter, Points(d.Rings[0].Difference)), pooled(claims.FeaturesClaim)),
-		"**Penalties and widths.** Test risk after a descent of the CV loss: first minus the risk after a descent of the training loss, then minus the risk at the lowest CV loss of a random search, on the same data:",
+		"**Penalties and widths.** Test risk after a descent of the CV loss, minus the risk after one of the training loss; and minus the risk at the lowest CV loss of a random search"+box+", on the same data:",
 		penalties.String())
 }
 
@@ -109,9 +123,9 @@ func SampleSizeLead(r *samplesize.Result) string {
 func SampleSizeRivals(r *samplesize.Result) string {
 	var rivals list
 	for _, m := range r.Methods[samplesize.SizeQuadratic:] {
-		rivals.item("*%s:* the accuracy %s; with more examples it %s.", m.Name, inPoints(m.Full.Small, 2), inPoints(m.Full.Large, 2))
+		rivals.item("*%s:* %s; with more examples %s.", m.Name, inPoints(m.Full.Small, 2), inPoints(m.Full.Large, 2))
 	}
 	return paragraphs(
-		fmt.Sprintf("CVGM against its rivals, in percentage points, with at most %d examples and with more:", r.Params.SmallSize),
+		fmt.Sprintf("The accuracy of CVGM against the rival, in percentage points, with at most %d examples and with more:", r.Params.SmallSize),
 		rivals.String())
 }

@@ -110,12 +110,16 @@ func SearchesMinimaTable(r *searches.Result) string {
 	for _, m := range r.Methods {
 		if log := searchNamed(r, m.Name+" in log λ"); log.Reached != nil {
 			these = append(these, fmt.Sprintf("%s reaches %d if it searches λ and %d if it searches log λ", m.Name, count(m, true), count(log, true)))
-			others = append(others, fmt.Sprintf("%s reaches %d and %d", m.Name, count(m, false), count(log, false)))
+			others = append(others, fmt.Sprintf("%s reaches %d in λ and %d in log λ", m.Name, count(m, false), count(log, false)))
 		}
 	}
+	low, so := math.Pow(10, p.BoxLow), ""
+	if low > max(p.MinLambda1, p.MinLambda2) {
+		so = ", so they cannot reach a minimum on a bound"
+	}
 	if these != nil {
-		text += fmt.Sprintf(" Of these, within %d evaluations, %s. Of the other %d, %s. The searches of log λ have the lower bound λ = %.3g.",
-			p.Budget, strings.Join(these, ", and "), len(r.At)-bounds, strings.Join(others, ", and "), math.Pow(10, p.BoxLow))
+		text += fmt.Sprintf(" Of these, within %d evaluations, %s. Of the other %d, %s. The searches of log λ have the lower bound λ = %.3g%s.",
+			p.Budget, strings.Join(these, ", and "), len(r.At)-bounds, strings.Join(others, ", and "), low, so)
 	}
 	return text
 }
@@ -177,7 +181,7 @@ func SearchDimensionsTest(r *searches.DimensionsResult) string {
 	}
 	cv := slices.MinFunc(ran, func(a, b searches.DimensionMethod) int { return cmp.Compare(a.CVMean.Mean, b.CVMean.Mean) })
 	test := slices.MinFunc(ran, func(a, b searches.DimensionMethod) int { return cmp.Compare(a.TestMean.Mean, b.TestMean.Mean) })
-	return fmt.Sprintf("**A low CV loss need not be a low test loss.** With %d hyperparameters %s ends at the lowest CV loss, %.3f, and has the test loss %.3f ± %.3f. The lowest mean test loss, %.3f ± %.3f, belongs to %s, which ends at the CV loss %.3f. [07_splits](07_splits.ipynb) measures when to stop.",
+	return fmt.Sprintf("**A low CV loss need not be a low test loss.** With %d hyperparameters %s ends at the lowest CV loss of these searches, %.3f, and has the test loss %.3f ± %.3f. The lowest mean test loss, %.3f ± %.3f, belongs to %s, which ends at the CV loss %.3f. [07_splits](07_splits.ipynb) measures when to stop.",
 		most.Hyperparameters, cv.Name, cv.CVMean.Mean, cv.TestMean.Mean, cv.TestMean.Margin, test.TestMean.Mean, test.TestMean.Margin, test.Name, test.CVMean.Mean)
 }
 
@@ -192,13 +196,16 @@ func FewDimensionsTable(few *searches.FewDimensionsResult) string {
 
 // RegretTable counts the rows in which Bayesian optimisation is clearly better.
 func RegretTable(r *searches.RegretResult) string {
-	lower := 0
+	lower, competitive := 0, 0
 	for _, row := range r.Rows {
 		if row.BayesianLess.High < 0 {
 			lower++
 		}
+		if -row.BayesianLess.Median < row.StartLess.Median/4 {
+			competitive++
+		}
 	}
-	return fmt.Sprintf("Bayesian optimisation has the lower regret in %d of %d rows: the interval of the difference lies below 0. A regret near zero means that the search has found the lowest known CV loss of its box. The ratio of two such regrets has no meaning.", lower, len(r.Rows))
+	return fmt.Sprintf("Bayesian optimisation has the lower regret in %d of %d rows: the interval of the difference lies below 0. By the rule above, the medians make random search competitive in %d. A regret near zero means that the search has found the lowest known CV loss of its box. The ratio of two such regrets has no meaning.", lower, len(r.Rows), competitive)
 }
 
 // GradientCostTable explains the table.

@@ -120,14 +120,20 @@ func Gap(r *splits.GapResult) string {
 		{1, "Search to the end with %s hyperparameters"},
 		{0, "With %s hyperparameters nothing is decided"},
 	} {
-		var numbers, changes, shares []string
+		var numbers, changes []string
 		for _, g := range r.Problems {
 			if e := g.StoppedMinusEnd; e.Difference.Sign() == c.sign {
-				numbers, changes, shares = append(numbers, fmt.Sprint(g.Hyperparameters)), append(changes, Signed(e.Difference, 3)), append(shares, fmt.Sprintf("%.0f %%", 100*e.Wins))
+				numbers = append(numbers, fmt.Sprint(g.Hyperparameters))
+				changes = append(changes, fmt.Sprintf("by %s (lower on %.0f %% of the data sets)", Signed(e.Difference, 3), 100*e.Wins))
+			}
+		}
+		if len(numbers) > 1 {
+			for k, n := range numbers {
+				changes[k] = "with " + n + " " + changes[k]
 			}
 		}
 		if numbers != nil {
-			texts = append(texts, fmt.Sprintf("**"+c.advice+":** stopping changes the risk by %s, and lowers it on %s of the data sets.", inARow(numbers), inARow(changes), inARow(shares)))
+			texts = append(texts, fmt.Sprintf("**"+c.advice+":** stopping changes the risk %s.", inARow(numbers), inARow(changes)))
 		}
 	}
 	return strings.Join(texts, " ")
@@ -159,22 +165,18 @@ func SplitsCurves(r *splits.Result) string {
 	last := func(sweep []splits.Setting) splits.Setting { return sweep[len(sweep)-1] }
 	// against compares a sweep with random splits at its last setting.
 	against := func(sweep []splits.Setting, words func([]splits.Setting, func(splits.Setting) bool) string) string {
-		sides := func(sign int) string {
-			return fmt.Sprintf("for %s with random splits, and for %s with balanced ones", words(sweep, errorSign(sign)), words(sweep, balancedSign(last(sweep), sign)))
+		sides := func(kind string, is func(sign int) func(splits.Setting) bool) string {
+			return fmt.Sprintf("%s splits, clearly higher for %s, clearly lower for %s", kind, words(sweep, is(1)), words(sweep, is(-1)))
 		}
-		text := fmt.Sprintf("the test loss of the elastic net is clearly higher %s.", sides(1))
-		if lower := sides(-1); lower != fmt.Sprintf("for %[1]s with random splits, and for %[1]s with balanced ones", words(nil, nil)) {
-			text += " It is clearly lower " + lower + "."
-		}
-		return text
+		return sides("random", errorSign) + "; " + sides("balanced", func(sign int) func(splits.Setting) bool { return balancedSign(last(sweep), sign) }) + "."
 	}
 	return paragraphs(
 		fmt.Sprintf("*Left:* the lower a line, the less the CV loss depends on the draw of the splits. Of the fractions p, random splits scatter least at p = %g and balanced ones at p = %g. With a larger p random splits have fewer validation rows, and validate some examples more often than others.",
 			scatter(func(s splits.Setting) splits.Measure { return s.Uniform }), scatter(func(s splits.Setting) splits.Measure { return s.Balanced })),
-		fmt.Sprintf("*Middle:* against %d random splits, %s Against random splits with p = %g, %s",
-			last(r.ByK).K, against(r.ByK, spansOfK), last(r.ByP).P, against(r.ByP, spansOfP)),
-		fmt.Sprintf("*Right:* the rings have many hyperparameters, and only random splits are drawn. Against K = %d, the test error is clearly higher for %s. Against p = %g it is clearly lower for %s.",
-			last(r.RingsByK).K, spansOfK(r.RingsByK, errorSign(1)), last(r.RingsByP).P, spansOfP(r.RingsByP, errorSign(-1))))
+		fmt.Sprintf("*Middle:* the test loss of the elastic net. Against %d random splits: %s With K = %d, against random splits with p = %g: %s",
+			last(r.ByK).K, against(r.ByK, spansOfK), last(r.ByP).K, last(r.ByP).P, against(r.ByP, spansOfP)),
+		fmt.Sprintf("*Right:* the rings have many hyperparameters, and only random splits are drawn. Against K = %d, the test error is clearly higher for %s. With K = %d, against p = %g, it is clearly lower for %s.",
+			last(r.RingsByK).K, spansOfK(r.RingsByK, errorSign(1)), last(r.RingsByP).K, last(r.RingsByP).P, spansOfP(r.RingsByP, errorSign(-1))))
 }
 
 // GapCurves explains the figure, and lists the gaps.

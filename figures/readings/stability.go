@@ -47,13 +47,13 @@ func Stability(r *stability.Result) string {
 		widest = max(widest, s.Difference.Margin/s.Delta.Mean)
 	}
 	raised, lowered := directions(r)
-	return fmt.Sprintf("**The two sides of the identity E[R − R_emp] = Δ agree in %d of %d settings:** the interval of their difference contains 0. The widest interval is ±%.0f %% of its Δ. **CVGM makes the learner less stable from %d of %d starts,** and more stable from %d.",
-		holds, len(r.Settings()), 100*widest, raised, len(r.Starts), lowered)
+	return fmt.Sprintf("**The two sides of the identity E[R − R_emp] = Δ agree in %d of %d settings,** %d at fixed hyperparameters and %d along a path: the interval of their difference contains 0. The widest interval is ±%.0f %% of its Δ. **CVGM makes the learner less stable from %d of %d starts,** and more stable from %d.",
+		holds, len(r.Settings()), len(r.Settings())-len(r.Path), len(r.Path), 100*widest, raised, len(r.Starts), lowered)
 }
 
 // StabilitySweeps explains the figure.
 func StabilitySweeps(r *stability.Result) string {
-	texts := []string{"Where the identity holds, each square lies on the dotted line and each ring on the solid one. More regularisation, to the right for λ1 and λ2 and to the left for C, lowers Δ and raises the training risk. The risk is their sum. It is lowest where their slopes cancel."}
+	texts := []string{"More regularisation, to the right for λ1 and λ2 and to the left for C, lowers Δ and raises the training risk. The risk is their sum. It is lowest where their slopes cancel."}
 	for _, l := range r.Learners {
 		texts = append(texts, fmt.Sprintf("*%s:* among the measured values, the risk is lowest at %s = %g, and Δ is lowest at %s = %g.", l.Name,
 			l.Hyper, l.At[lowestSetting(l.Parts, risk)], l.Hyper, l.At[lowestSetting(l.Parts, delta)]))

@@ -53,7 +53,7 @@ func CouldShow(relevant float64, of ...experiment.Estimate) string {
 	}
 	text := fmt.Sprintf("A difference of %g or more matters.", relevant)
 	if tells > 0 {
-		text += fmt.Sprintf(" These repetitions would have shown one of %.2g.", tells)
+		text += fmt.Sprintf(" These repetitions would have shown a difference of %.2g.", tells)
 	}
 	return text
 }
@@ -68,10 +68,10 @@ func pooled(number int) string {
 func Limits(of []claims.Claim) string {
 	l := claims.LimitsOf(of)
 	return paragraphs("## Limits", fmt.Sprintf(`* **Synthetic data.** All findings except the first two rest on the paper's three populations: one linear model with normal noise, two rings, XOR. On other data a difference may have the other sign.
-* **One author's choices.** Rules and smallest differences are ours. The verdicts on these findings depend on a smallest difference: %s. With all smallest differences halved or doubled, the words or verdicts of some change: %s. Seeds are numbered, so anyone can judge with other rules.
-* **One machine.** The rows on time rest on one processor with two cores.
-* **The paper's sizes.** The data sets are as small as in the paper. The number of splits, the start or the box is not the paper's in these findings: %s.`,
-		Listed(l.Chosen), Listed(l.Moved), Listed(l.NotThePapers)))
+* **One author's choices.** Rules and smallest differences are ours. Of these verdicts, %d use a smallest difference. Halving or doubling all smallest differences changes the words or verdicts of these: %s. Seeds are numbered, so anyone can redo the draws and apply other rules.
+* **One machine.** The claims on time, in the folded table, rest on one processor with two cores.
+* **The paper's sizes.** The data sets are as small as in the paper. The splits, the start or the box are not the paper's in these findings or a part of their words: %s.`,
+		len(l.Chosen), Listed(l.Moved), Listed(l.NotThePapers)))
 }
 
 // Signed returns a number with its sign and its 95 % confidence interval: "−0.21 ± 0.08". For a

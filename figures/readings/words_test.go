@@ -35,7 +35,7 @@ func TestDescribed(t *testing.T) {
 	}
 	// The larger of the standard errors, .1, times 2·1.645 is .33.
 	small, large := experiment.Estimate{Margin: 1.96 * .05, N: 1e6}, experiment.Estimate{Margin: 1.96 * .1, N: 1e6}
-	if got := CouldShow(.2, small, large); got != "A difference of 0.2 or more matters. These repetitions would have shown one of 0.33." {
+	if got := CouldShow(.2, small, large); got != "A difference of 0.2 or more matters. These repetitions would have shown a difference of 0.33." {
 		t.Error(got)
 	}
 	if got := CouldShow(.2, experiment.Estimate{Margin: math.NaN(), N: 1}); got != "A difference of 0.2 or more matters." {

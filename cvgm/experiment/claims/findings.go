@@ -13,7 +13,8 @@ type Finding struct {
 	Claim    string // the claim that the row judges, in a few words; it may hold or not
 	Text     string
 	Row      *Measurement
-	Notebook string // the notebook that shows the finding
+	Others   []*Measurement // further rows on which the words depend
+	Notebook string         // the notebook that shows the finding
 }
 
 // Findings returns the seven most important findings. If the row of a finding is not measured,
@@ -32,9 +33,13 @@ func Findings(claims []Claim) []Finding {
 		}
 	}
 	var all []Finding
-	add := func(r role, name, notebook string, text func(m *Measurement) string) {
+	add := func(r role, name, notebook string, text func(m *Measurement) string, others ...role) {
 		if of := byRole[r]; len(of) > 0 {
-			all = append(all, Finding{name, judged[of[0]], text(of[0]), of[0], notebook})
+			f := Finding{Name: name, Claim: judged[of[0]], Text: text(of[0]), Row: of[0], Notebook: notebook}
+			for _, other := range others {
+				f.Others = append(f.Others, byRole[other]...)
+			}
+			all = append(all, f)
 		}
 	}
 	add(exactGradients, "exact gradients", "05_differentiability", func(m *Measurement) string {
@@ -44,17 +49,17 @@ func Findings(claims []Claim) []Finding {
 		return byVerdict{ifHolds: "The paper's Jacobian of logistic regression is right", ifFails: "The paper's Jacobian of logistic regression lacks a term", ifOpen: "It is open whether the paper's Jacobian of logistic regression is right"}.text(m) + ": " + m.Text
 	})
 	add(penalties, "two penalties", "03_sample_size", func(m *Measurement) string {
-		return fmt.Sprintf("For two penalties %s: test loss minus the loss of a descent of the training loss", penaltiesText(m, byRole[penaltiesGradient], byRole[paperBoxGradient]))
-	})
+		return fmt.Sprintf("For two penalties %s: test loss, descent of the CV loss minus descent of the training loss", penaltiesText(m, byRole[penaltiesGradient], byRole[paperBoxGradient]))
+	}, penaltiesGradient, paperBoxGradient)
 	add(weights, "a network's weights", "03_sample_size", func(m *Measurement) string {
-		return fmt.Sprintf("For a network's weights the CV loss %s: test error minus the error of a descent of the training loss, all sizes", bySize(byRole[weightsBySize])+withMoreWeights(byRole[moreWeights]))
-	})
+		return fmt.Sprintf("For a network's weights the CV loss %s: test error, descent of the CV loss minus descent of the training loss, all sizes", bySize(byRole[weightsBySize])+withMoreWeights(byRole[moreWeights]))
+	}, weightsBySize, moreWeights)
 	add(table1, "Table 1", "01_elastic_net", func(m *Measurement) string {
 		return strings.TrimSuffix(onOtherData.text(m), ".") + ": " + m.Text
 	})
 	add(quasiNewtonFaster, "searches", "06_searches", func(m *Measurement) string {
-		return gradientText(m, byRole[paperStepFaster]) + ": " + m.Text
-	})
+		return gradientText(m, byRole[paperStepFaster]) + ": " + m.Text + ", CV loss"
+	}, paperStepFaster)
 	add(xorBayes, "XOR", "04_xor", func(m *Measurement) string {
 		near := ""
 		if of := byRole[xorAccuracy]; len(of) > 0 {
@@ -101,7 +106,7 @@ func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string 
 	}
 	switch g := gradient[0]; {
 	case g.Verdict == Confirmed && len(paperBox) > 0 && !paperBox[0].satisfiesRule():
-		return "the CV loss helps; in a wide box its gradient helps more than random search, " + byVerdict{ifFails: "but not in the paper's box", ifOpen: "and in the paper's box that is open"}.text(paperBox[0])
+		return "the CV loss helps; in a wide box its gradient helps more than random search, " + byVerdict{ifFails: "but not in the paper's box", ifOpen: "and in the paper's box that is open"}.text(paperBox[0]) + " (01_elastic_net)"
 	case g.Verdict == Confirmed:
 		return "the CV loss helps, and its gradient helps further"
 	case g.Verdict == NotDecided:
@@ -115,7 +120,7 @@ func withMoreWeights(of []*Measurement) string {
 	if len(of) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s %s", map[Help]string{Helps: "more so", Harms: "less so", Slight: "about the same", Undecided: "undecided"}[of[0].help()], of[0].size)
+	return fmt.Sprintf("; %s %s (09_many_hyperparameters)", map[Help]string{Helps: "more so", Harms: "less so", Slight: "about the same", Undecided: "undecided"}[of[0].help()], of[0].size)
 }
 
 // bySize lists the sizes in four groups: the CV loss helps, harms, makes no difference that

@@ -14,8 +14,8 @@ type Limits struct {
 	// differences of all rows are halved or doubled, the words or the verdict of some findings
 	// change. Moved lists these findings.
 	Chosen, Moved []string
-	// NotThePapers lists the findings whose start, box or number of splits differs from the
-	// paper's.
+	// NotThePapers lists the findings whose start, box or splits differ from the paper's, in the row
+	// or in another row on which the words depend.
 	NotThePapers []string
 }
 
@@ -33,7 +33,7 @@ func LimitsOf(claims []Claim) Limits {
 				l.Moved = append(l.Moved, f.Name)
 			}
 		}
-		if strings.Contains(f.Row.Setting, otherSetting) {
+		if slices.ContainsFunc(append(f.Others, f.Row), func(m *Measurement) bool { return strings.Contains(m.Setting, otherSetting) }) {
 			l.NotThePapers = append(l.NotThePapers, f.Name)
 		}
 	}
