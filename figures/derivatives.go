@@ -32,7 +32,7 @@ func DerivativeErrors(r *differentiability.DerivativeChecks, errata *differentia
 	f := &Figure{Name: "derivative_errors", Width: 10 * vg.Inch, Height: 7.2 * vg.Inch, SameAxes: true, Legend: LegendInGap,
 		Entries: []LegendEntry{{Name: "follows the guides", Style: smooth}, {Name: "linear", Style: linear}, {Name: "crosses a kink", Style: jump}},
 		Caption: "Lines: relative difference between the exact derivative and a central difference with step δ, for each input. " +
-			"Orange: a long step crosses a kink. Dark blue: linear, no truncation error."}
+			"Pale blue rises again by truncation, orange jumps where a step crosses a kink, and dark blue is linear and does not rise."}
 	if errata != nil {
 		f.Entries = append(f.Entries, LegendEntry{Name: "wrong: the paper's ∂θ/∂X", Style: wrong})
 		f.Caption += " Black: a wrong derivative, the paper's Jacobian in the figure at the top."
@@ -82,7 +82,7 @@ func DerivativeErrors(r *differentiability.DerivativeChecks, errata *differentia
 	f.Panels = slices.Collect(slices.Chunk(panels, columns))
 	if len(lowest) > 0 {
 		slices.Sort(lowest)
-		f.Caption = fmt.Sprintf("A correct derivative (pale blue) follows the two guides down to about 10%s. ", chart.Superscript(fmt.Sprintf("%.0f", lowest[len(lowest)/2]))) + f.Caption
+		f.Caption = fmt.Sprintf("All lines of correct derivatives fall with the guide of rounding, typically to 10%s. ", chart.Superscript(fmt.Sprintf("%.0f", lowest[len(lowest)/2]))) + f.Caption
 	}
 	return f
 }

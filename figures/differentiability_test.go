@@ -123,7 +123,7 @@ func TestNamedDerivativeErrors(t *testing.T) {
 	}
 	named := map[string]float64{}
 	f := DerivativeErrors(r, nil)
-	if want := "A correct derivative (pale blue) follows the two guides down to about 10⁻⁶. "; !strings.HasPrefix(f.Caption, want) {
+	if want := "All lines of correct derivatives fall with the guide of rounding, typically to 10⁻⁶. "; !strings.HasPrefix(f.Caption, want) {
 		t.Errorf("the caption does not begin with the lowest error of the smooth line: %q", f.Caption)
 	}
 	for _, l := range f.Panels[0][0].DirectLabels() {

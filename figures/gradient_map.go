@@ -56,7 +56,7 @@ const mapWidth = 9 * vg.Inch
 // but a panel whose differences are much smaller than in the others has an x axis of its own.
 func GradientMap(r *manyhyper.MapResult) *Figure {
 	f := &Figure{Name: "gradient_map", Width: mapWidth, Legend: LegendBelow,
-		Caption: fmt.Sprintf("Left of 0, many hyperparameters by the CV gradient have a lower test loss than by the training gradient (left), or than one hyperparameter (right). A cell, one combination of the factors' values, appears under each factor. An open circle (unclear): the 95 %% interval of the cell's difference, over %d data sets (%d of weights), contains 0.", r.Params.DataSets, r.Params.RingsDataSets)}
+		Caption: fmt.Sprintf("Left of 0 the method named first in the title has the lower test loss. A panel has the same cells, combinations of the factors' values, under each factor. An open circle (unclear): the 95 %% interval of the cell's difference, over %d data sets (%d of weights), contains 0.", r.Params.DataSets, r.Params.RingsDataSets)}
 	for _, k := range mapKinds {
 		f.Entries = append(f.Entries, LegendEntry{Name: "cell, " + k.name, Style: k.mark})
 	}

@@ -292,7 +292,7 @@ func stops(run *kernels.Run) bool { return run.StableSteps()+1 < len(run.CVLoss)
 
 // variantsCaption returns the caption of the figure Variants.
 func (e KernelExample) variantsCaption(r *kernels.LearnedKernelResult, splits int) string {
-	caption := fmt.Sprintf("%s: three variants of the gradient on one data set with K = %d splits, from the same initial weights. The published and the detached one omit the path through the validation rows. "+
+	caption := fmt.Sprintf("%s: three variants of the gradient on one data set with K = %d splits, from the same initial weights. The published direction has the printed term of the fit's derivative, the detached one the whole derivative; both omit the path through the validation rows. "+
 		"Only the published fit penalises its intercept, so its values at step 0 can differ slightly. The titles give the first and the last value of each line", e.title, splits)
 	if slices.ContainsFunc(r.Runs, func(run kernels.Run) bool { return slices.Contains(variantsInFigure, run.Variant) && stops(&run) }) {
 		caption += "; a line stops at × if rounding errors decide its path from there"

@@ -51,7 +51,7 @@ func ManyHyperparametersCurves(r *manyhyper.LeversResult) *Figure {
 			if k > 0 {
 				title = ""
 			}
-			p := NewPanel(l.Name+", "+loss.name, title, "hyperparameters", loss.name+" / loss with one").Grid().LogAxes(true, false)
+			p := NewPanel(l.Name+", "+loss.name, title, "number of hyperparameters", loss.name+" / loss with one").Grid().LogAxes(true, false)
 			p.HLine("one hyperparameter", 1, Style{Color: Black, Width: 1, Dash: []vg.Length{1, 3}})
 			const apart, beside = .015, .08 // so that the marks of two searches, and the tuner, do not cover each other
 			for i, s := range []struct {
