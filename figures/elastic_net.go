@@ -158,8 +158,8 @@ func ElasticNetSurfaces(r *elasticnet.Result) *Figure {
 		}
 	}
 	f.Panels[0] = []*Panel{left, right}
-	f.Caption = fmt.Sprintf("The searches minimise the CV loss (left). The test loss (right, with its value beside each mark) judges the points that they choose: CVGM's end (◆) at %.4g, exhaustive search's choice (□) at %.4g and random search's choice (△) at %.4g. The lowest CV loss is at ×, the lowest test loss at +. The dashed line is the same search after its end in Table 1. %s.",
-		r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), surfaceNote())
+	f.Caption = fmt.Sprintf("The searches minimise the CV loss (left). The test loss (right, with its value beside each mark) judges the points that they choose: CVGM's end (◆) at %.4g, exhaustive search's choice (□) at %.4g and random search's choice (△) at %.4g. The lowest CV loss is at ×, the lowest test loss at +. The dashed line is the same search after its end in Table 1, up to %.4g (■). %s.",
+		r.CVGM.Final(), r.Exhaustive.Final(), r.Random.Final(), r.Long.Final(), surfaceNote())
 	return f
 }
 
@@ -188,7 +188,7 @@ func chosenPlaces(r *elasticnet.Result, axes [][]float64) []chosenPlace {
 	return []chosenPlace{
 		{"choice of exhaustive search", "exhaustive", chosen(r.Exhaustive), r.Exhaustive.Final(), Style{Color: Vermilion, Glyph: chart.SquareOutline{}, GlyphRadius: 4.2}},
 		{"choice of random search", "random", chosen(r.Random), r.Random.Final(), Style{Color: Green, Glyph: chart.TriangleOutline{}, GlyphRadius: 7.6}},
-		{fmt.Sprintf("CVGM, step %d", len(r.Long.Lambda)), fmt.Sprintf("step %d", len(r.Long.Lambda)), last(r.Long), r.Long.Final(), Style{Color: Blue, Glyph: draw.BoxGlyph{}, GlyphRadius: 2}},
+		{fmt.Sprintf("CVGM, step %d", len(r.Long.Lambda)), "", last(r.Long), math.NaN(), Style{Color: Blue, Glyph: draw.BoxGlyph{}, GlyphRadius: 2}},
 		{"end of CVGM", "CVGM", last(r.CVGM), r.CVGM.Final(), Style{Color: Blue, Glyph: chart.DiamondGlyph{}, GlyphRadius: 3.2}},
 		{"lowest CV loss", "at lowest CV loss", at(r.Surface.CV), judged, Style{Color: Black, Glyph: chart.HeavyCross{}, GlyphRadius: 3.8}},
 		{"lowest test loss", "lowest test loss", at(r.Surface.Test), least, Style{Color: Black, Glyph: chart.HeavyPlus{}, GlyphRadius: 3.8}},
