@@ -106,7 +106,7 @@ func penaltiesText(loss *Measurement, gradient, paperBox []*Measurement) string 
 	}
 	switch g := gradient[0]; {
 	case g.Verdict == Confirmed && len(paperBox) > 0 && !paperBox[0].satisfiesRule():
-		return "the CV loss helps; in a wide box its gradient helps more than random search, " + byVerdict{ifFails: "but not in the paper's box", ifOpen: "and in the paper's box that is open"}.text(paperBox[0]) + " (01_elastic_net)"
+		return "the CV loss helps; in a wide box its gradient helps more than random search, " + byVerdict{ifFails: "but not in the paper's box", ifOpen: "and in the paper's box that is open"}.text(paperBox[0]) + " (notebook 01)"
 	case g.Verdict == Confirmed:
 		return "the CV loss helps, and its gradient helps further"
 	case g.Verdict == NotDecided:
@@ -120,7 +120,7 @@ func withMoreWeights(of []*Measurement) string {
 	if len(of) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("; %s %s (09_many_hyperparameters)", map[Help]string{Helps: "more so", Harms: "less so", Slight: "about the same", Undecided: "undecided"}[of[0].help()], of[0].size)
+	return fmt.Sprintf("; %s %s (notebook 09)", map[Help]string{Helps: "more so", Harms: "less so", Slight: "about the same", Undecided: "undecided"}[of[0].help()], of[0].size)
 }
 
 // bySize lists the sizes in four groups: the CV loss helps, harms, makes no difference that
