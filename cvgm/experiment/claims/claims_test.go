@@ -676,8 +676,8 @@ func TestFindingsChangeTheirWordsWithTheirVerdicts(t *testing.T) {
 		{-.5, nil, nil, "the CV loss helps"},
 		{-.5, []*Measurement{loss(-.5)}, nil, "the CV loss helps, and its gradient helps further"},
 		{-.5, []*Measurement{loss(-.5)}, []*Measurement{loss(-.5)}, "the CV loss helps, and its gradient helps further"},
-		{-.5, []*Measurement{loss(-.5)}, []*Measurement{loss(.01)}, "the CV loss helps; in a wide box its gradient helps more than random search, but not in the paper's box (01_elastic_net)"},
-		{-.5, []*Measurement{loss(-.5)}, []*Measurement{row(belowRule(0, tenth), 0, .5, Measurement{})}, "the CV loss helps; in a wide box its gradient helps more than random search, and in the paper's box that is open (01_elastic_net)"},
+		{-.5, []*Measurement{loss(-.5)}, []*Measurement{loss(.01)}, "the CV loss helps; in a wide box its gradient helps more than random search, but not in the paper's box (notebook 01)"},
+		{-.5, []*Measurement{loss(-.5)}, []*Measurement{row(belowRule(0, tenth), 0, .5, Measurement{})}, "the CV loss helps; in a wide box its gradient helps more than random search, and in the paper's box that is open (notebook 01)"},
 		{-.5, []*Measurement{loss(0)}, nil, "the CV loss helps, and a search without its gradient does as well"},
 		{-.5, []*Measurement{row(belowRule(0, tenth), 0, .5, Measurement{})}, nil, "the CV loss helps; it is open whether its gradient helps further"},
 		{.5, nil, nil, "the CV loss does not help"},
@@ -784,16 +784,16 @@ func TestRowsOfTheMapTurnWithItsNumbers(t *testing.T) {
 		}
 	}
 	for want, change := range map[string]func(many, large bool) float64{
-		"; more so from 42 to 322 weights (09_many_hyperparameters)":        helpsLarge(.4),
-		"; less so from 42 to 322 weights (09_many_hyperparameters)":        helpsLarge(-.4),
-		"; about the same from 42 to 322 weights (09_many_hyperparameters)": helpsLarge(.01),
+		"; more so from 42 to 322 weights (notebook 09)":        helpsLarge(.4),
+		"; less so from 42 to 322 weights (notebook 09)":        helpsLarge(-.4),
+		"; about the same from 42 to 322 weights (notebook 09)": helpsLarge(.01),
 	} {
 		if got := withMoreWeights([]*Measurement{rowOf(t, mapOf(1, manyhyper.MapOfWeights, 2, .01, change), large)}); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	open := mapOf(1, manyhyper.MapOfWeights, 9, 2, helpsLarge(.1))
-	if got, want := withMoreWeights([]*Measurement{rowOf(t, open, large)}), "; undecided from 42 to 322 weights (09_many_hyperparameters)"; got != want {
+	if got, want := withMoreWeights([]*Measurement{rowOf(t, open, large)}), "; undecided from 42 to 322 weights (notebook 09)"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	// A map of one size or of one number of hyperparameters has no rows that compare them.

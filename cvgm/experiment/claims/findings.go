@@ -49,10 +49,10 @@ func Findings(claims []Claim) []Finding {
 		return byVerdict{ifHolds: "The paper's Jacobian of logistic regression is right", ifFails: "The paper's Jacobian of logistic regression lacks a term", ifOpen: "It is open whether the paper's Jacobian of logistic regression is right"}.text(m) + ": " + m.Text
 	})
 	add(penalties, "two penalties", "03_sample_size", func(m *Measurement) string {
-		return fmt.Sprintf("For two penalties %s: test loss, CV-loss descent minus training-loss descent", penaltiesText(m, byRole[penaltiesGradient], byRole[paperBoxGradient]))
+		return fmt.Sprintf("For two penalties %s: test loss, CV-loss minus training-loss descent", penaltiesText(m, byRole[penaltiesGradient], byRole[paperBoxGradient]))
 	}, penaltiesGradient, paperBoxGradient)
 	add(weights, "a network's weights", "03_sample_size", func(m *Measurement) string {
-		return fmt.Sprintf("For a network's weights the CV loss %s: test error, CV-loss descent minus training-loss descent, all sizes", bySize(byRole[weightsBySize])+withMoreWeights(byRole[moreWeights]))
+		return fmt.Sprintf("For a network's weights the CV loss %s: test error, CV-loss minus training-loss descent, all sizes", bySize(byRole[weightsBySize])+withMoreWeights(byRole[moreWeights]))
 	}, weightsBySize, moreWeights)
 	add(table1, "Table 1", "01_elastic_net", func(m *Measurement) string {
 		return strings.TrimSuffix(onOtherData.text(m), ".") + ": " + m.Text
