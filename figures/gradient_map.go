@@ -326,14 +326,11 @@ func KeptGradientMapTable() *Table {
 			last++
 		}
 		row := []any{c.Problem, fmt.Sprint(c.Train), c.Hyperparameters, last - first}
-		for _, difference := range []func(c manyhyper.MapCell) experiment.Estimate{
-			func(c manyhyper.MapCell) experiment.Estimate { return c.CVLessTraining },
-			func(c manyhyper.MapCell) experiment.Estimate { return c.ManyLessOne },
-		} {
-			helps, harms := manyhyper.CountSigns(r.Cells[first:last], difference)
+		for _, d := range mapDifferences {
+			helps, harms := manyhyper.CountSigns(r.Cells[first:last], d.ofCell)
 			var sum float64
 			for _, c := range r.Cells[first:last] {
-				sum += difference(c).Mean
+				sum += d.ofCell(c).Mean
 			}
 			row = append(row, helps, harms, Number{Value: sum / float64(last-first), Digits: 3})
 		}

@@ -249,10 +249,7 @@ func (e KernelExample) Variants(r *kernels.LearnedKernelResult, splits int) *Fig
 		Caption: e.variantsCaption(r, splits)}
 	for k, v := range variantsInFigure {
 		lineColor := []color.NRGBA{Vermilion, Green, Blue}[k]
-		var run kernels.Run
-		if at := slices.IndexFunc(r.Runs, func(run kernels.Run) bool { return run.Variant == v }); at >= 0 {
-			run = r.Runs[at]
-		}
+		run := runOf(r, v)
 		row := chart.Mapped([]string{"CV loss", "test accuracy", "cosine with gradient"}, func(quantity string) *Panel {
 			return NewPanel(v.String()+", "+quantity, quantity, "", "").Grid().StepsX()
 		})
@@ -280,6 +277,11 @@ func (e KernelExample) Variants(r *kernels.LearnedKernelResult, splits int) *Fig
 	return f
 }
 
+// runOf returns the run along a variant, or an empty run if there is none.
+func runOf(r *kernels.LearnedKernelResult, v kernels.Variant) kernels.Run {
+	return chart.Nth(r.Runs, slices.IndexFunc(r.Runs, func(run kernels.Run) bool { return run.Variant == v }))
+}
+
 // stepsScale explains the labels of StepsX, beside the quantity of the axis.
 const stepsScale = " (log scale of steps + 1)"
 
@@ -294,11 +296,11 @@ func stops(run *kernels.Run) bool { return run.StableSteps()+1 < len(run.CVLoss)
 func (e KernelExample) variantsCaption(r *kernels.LearnedKernelResult, splits int) string {
 	caption := fmt.Sprintf("%s: three variants of the gradient on one data set with K = %d splits, from the same initial weights. The published direction has the printed term of the fit's derivative, the detached one the whole derivative; both omit the path through the validation rows. "+
 		"Only the published fit penalises its intercept, so its values at step 0 can differ slightly. The titles give the first and the last value of each line", e.title, splits)
-	if slices.ContainsFunc(r.Runs, func(run kernels.Run) bool { return slices.Contains(variantsInFigure, run.Variant) && stops(&run) }) {
+	if slices.ContainsFunc(variantsInFigure, func(v kernels.Variant) bool { run := runOf(r, v); return stops(&run) }) {
 		caption += "; a line stops at × if rounding errors decide its path from there"
 	}
 	caption += ". The cosine belongs to the angle between the direction of a step and the exact gradient of the same loss. "
-	if uphill := chart.Nth(r.Runs, slices.IndexFunc(r.Runs, func(run kernels.Run) bool { return run.Variant == kernels.Published })).Cosine; len(uphill) > 0 && uphill[0] < 0 {
+	if uphill := runOf(r, kernels.Published).Cosine; len(uphill) > 0 && uphill[0] < 0 {
 		caption += "The published direction begins uphill here; the figure of the gradient's parts counts on how many other data sets it does. "
 	}
 	return caption + e.printedNote(r)

@@ -377,10 +377,10 @@ func TestListing(t *testing.T) {
 	}
 	page := append(slices.Clone(toyCells["rings"]), "%%\nfigures.Page()")
 	if hash := now.Cells(page)["figures/page.html"]; hash == "" {
-		t.Error("an embedded file is no input of what reads it")
+		t.Error("an embedded file that cells read is no input")
 	}
 	if hash := now.Cells(toyCells["rings"])["figures/page.html"]; hash != "" {
-		t.Error("an embedded file is an input of what does not read it")
+		t.Error("an embedded file that no cell reads is an input")
 	}
 	writeFile(t, root, "figures/new.go", strings.ReplaceAll(string(now.files["figures/new.go"]), "page.html", "other.html"))
 	writeFile(t, root, "figures/other.html", "1")
